@@ -1,0 +1,24 @@
+//! The vocabulary that every other crate of linerate speaks.
+//!
+//! - [`time`]: [`Timestamp`], nanoseconds since the epoch
+//! - [`link`]: [`LinkType`], what the first byte of a packet means
+//! - [`packet`]: [`Packet`] and [`Batch`], bytes on loan from a source
+//! - [`source`]: the [`Source`] trait, the one way packets come in
+//! - [`stats`]: [`Stats`], the counters whose sum must balance
+//! - [`error`]: [`Error`], what was asked, what the system answered, what to do
+//!
+//! This crate imports no other crate of the workspace and makes no system call.
+
+pub mod error;
+pub mod link;
+pub mod packet;
+pub mod source;
+pub mod stats;
+pub mod time;
+
+pub use error::{Error, ErrorKind, Result};
+pub use link::LinkType;
+pub use packet::{Batch, Descriptor, Direction, Interface, Packet};
+pub use source::Source;
+pub use stats::Stats;
+pub use time::Timestamp;
