@@ -1,0 +1,65 @@
+//! Imports point downward only.
+
+use anyhow::{Context, Result, bail, ensure};
+use cargo_metadata::{DependencyKind, Metadata, Package};
+
+/// What each crate may import, beside libraries from outside. A crate that is not listed here may
+/// not exist: whoever adds one says where it stands.
+const ALLOWED: &[(&str, &[&str])] = &[
+    ("linerate-base", &[]),
+    ("linerate-sys", &["base"]),
+    ("linerate-wire", &["base"]),
+    ("linerate-savefile", &["base"]),
+    ("linerate-bpf", &["base"]),
+    ("linerate-filter", &["base", "bpf"]),
+    ("linerate-lab", &["base", "sys"]),
+    ("linerate-capture", &["base", "bpf", "savefile", "sys"]),
+    ("linerate", &["base", "wire", "savefile", "bpf", "filter", "sys", "lab", "capture"]),
+    ("linerate-cli", &["linerate"]),
+    ("xtask", &[]),
+];
+
+/// The only crate that may contain `unsafe`.
+const UNSAFE: &str = "linerate-sys";
+
+/// Fails on an import that is not in the table. Tests may import anything below the facade:
+/// they compare a layer with the kernel and with other programs.
+pub(crate) fn check(metadata: &Metadata) -> Result<()> {
+    let packages = metadata.workspace_packages();
+    let wrong: Vec<_> = packages.iter().flat_map(|p| forbidden(p)).collect();
+    ensure!(wrong.is_empty(), "forbidden imports: {}", wrong.join(", "));
+    for package in packages {
+        allowed(package)?;
+    }
+    Ok(())
+}
+
+fn allowed(package: &Package) -> Result<&'static [&'static str]> {
+    ALLOWED
+        .iter()
+        .find(|(name, _)| *name == package.name.as_str())
+        .map(|(_, allowed)| *allowed)
+        .with_context(|| format!("{} has no place in xtask/src/layers.rs", package.name))
+}
+
+fn forbidden(package: &Package) -> Vec<String> {
+    let allowed = allowed(package).unwrap_or_default();
+    let is_allowed =
+        |name: &str| allowed.iter().any(|a| name == format!("linerate-{a}") || name == *a);
+    let internal = package.dependencies.iter().filter(|d| d.name.starts_with("linerate"));
+    internal
+        .filter(|d| d.kind != DependencyKind::Development && !is_allowed(&d.name))
+        .map(|d| format!("{} -> {}", package.name, d.name))
+        .collect()
+}
+
+/// Fails where a crate does not take the workspace's lints, which forbid unsafe code.
+pub(crate) fn check_lints(metadata: &Metadata) -> Result<()> {
+    for package in metadata.workspace_packages() {
+        let manifest = std::fs::read_to_string(&package.manifest_path)?;
+        if package.name.as_str() != UNSAFE && !manifest.contains("[lints]\nworkspace = true") {
+            bail!("{} does not say `[lints] workspace = true`", package.manifest_path);
+        }
+    }
+    Ok(())
+}
