@@ -1,7 +1,51 @@
-//! The calling process: its user, its children's lives.
+//! The calling process, and what its children begin with.
+//!
+//! The functions that take a `Command` add a step that the child takes between fork and exec.
+//! Only async-signal-safe calls are allowed there (signal-safety(7)): every step prepares what
+//! it needs beforehand, and then makes bare system calls.
+
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use crate::netns::{self, Namespace};
 
 /// The effective user of this process; 0 is root, of the user namespace it is in.
 pub fn effective_user() -> u32 {
     // SAFETY: geteuid(2) takes nothing, cannot fail and touches no memory of ours.
     unsafe { libc::geteuid() }
+}
+
+/// The effective group of this process.
+pub fn effective_group() -> u32 {
+    // SAFETY: getegid(2) takes nothing, cannot fail and touches no memory of ours.
+    unsafe { libc::getegid() }
+}
+
+/// Has the child run in `namespace`, which the command holds from now on.
+pub fn enter_namespace(command: &mut Command, namespace: Namespace) {
+    // SAFETY: the step makes one system call on a descriptor that it owns.
+    unsafe { command.pre_exec(move || netns::set(namespace.as_fd())) };
+}
+
+/// Has the child killed when the *thread* that spawned it ends, however that happens.
+///
+/// The kernel forgets this when the child changes its user or executes a file with capabilities
+/// (PR_SET_PDEATHSIG(2const)).
+pub fn die_with_parent(command: &mut Command) {
+    let parent = std::process::id();
+    // SAFETY: the step makes two system calls and passes no pointer.
+    unsafe { command.pre_exec(move || ask_to_die_with(parent)) };
+}
+
+fn ask_to_die_with(parent: u32) -> io::Result<()> {
+    // SAFETY: PR_SET_PDEATHSIG takes a signal's number and no pointer.
+    if unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // The parent may have died before the request was made.
+    // SAFETY: getppid(2) takes nothing and cannot fail.
+    let is_orphan = u32::try_from(unsafe { libc::getppid() }) != Ok(parent);
+    if is_orphan { Err(io::Error::from_raw_os_error(libc::ESRCH)) } else { Ok(()) }
 }

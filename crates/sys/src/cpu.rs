@@ -1,0 +1,63 @@
+//! Which cores a thread runs on.
+
+use std::io;
+use std::mem::{size_of, zeroed};
+
+use linerate_base::{Error, ErrorKind, Result};
+
+/// The cores that the calling thread may run on, in order.
+///
+/// # Errors
+/// On a machine with more than 1,024 cores.
+pub fn allowed() -> Result<Vec<usize>> {
+    // SAFETY: a cpu_set_t is plain bits; all zeroes is the empty set.
+    let mut set: libc::cpu_set_t = unsafe { zeroed() };
+    // SAFETY: 0 is the calling thread, and the set is valid for its size during the call.
+    let result = unsafe { libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &mut set) };
+    if result != 0 {
+        return Err(Error::system("list the allowed cores", io::Error::last_os_error()));
+    }
+    // SAFETY: CPU_ISSET reads a bit of the set; every index asked lies within it.
+    let is_set = |core: &usize| unsafe { libc::CPU_ISSET(*core, &set) };
+    Ok((0..libc::CPU_SETSIZE as usize).filter(is_set).collect())
+}
+
+/// Keeps the calling thread on `core` from now on.
+///
+/// # Errors
+/// When there is no such core, or the process may not use it.
+pub fn pin(core: usize) -> Result<()> {
+    let asked = || format!("pin a thread to core {core}");
+    if core >= libc::CPU_SETSIZE as usize {
+        return Err(Error::new(ErrorKind::Invalid, asked(), "no such core"));
+    }
+    // SAFETY: a cpu_set_t is plain bits; all zeroes is the empty set.
+    let mut set: libc::cpu_set_t = unsafe { zeroed() };
+    // SAFETY: `core` is an index within the set, as checked above.
+    unsafe { libc::CPU_SET(core, &mut set) };
+    // SAFETY: 0 is the calling thread, and the set is valid for its size during the call.
+    let result = unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &set) };
+    if result == 0 { Ok(()) } else { Err(Error::system(asked(), io::Error::last_os_error())) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::thread;
+
+    #[test]
+    fn a_pinned_thread_is_allowed_one_core() {
+        let last = *allowed().unwrap().last().unwrap();
+        let pinned = thread::spawn(move || {
+            pin(last).unwrap();
+            allowed().unwrap()
+        });
+        assert_eq!(pinned.join().unwrap(), [last]);
+    }
+
+    #[test]
+    fn a_core_that_is_not_there_is_refused() {
+        assert_eq!(pin(1023).unwrap_err().kind(), ErrorKind::Invalid);
+        assert_eq!(pin(usize::MAX).unwrap_err().kind(), ErrorKind::Invalid);
+    }
+}

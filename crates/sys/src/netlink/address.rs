@@ -1,0 +1,63 @@
+//! Addresses of links, and of their neighbours.
+
+use std::net::IpAddr;
+
+use linerate_base::Result;
+use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE};
+use netlink_packet_route::address::{AddressAttribute, AddressFlags, AddressMessage};
+use netlink_packet_route::neighbour::{
+    NeighbourAddress, NeighbourAttribute, NeighbourMessage, NeighbourState,
+};
+use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
+
+use super::exchange;
+
+/// Gives the link an address with a prefix of `prefix` bits, usable at once: an IPv6 address is
+/// not checked for duplicates first.
+///
+/// # Errors
+/// When the link is not there or has the address already, or without CAP_NET_ADMIN.
+pub fn add_address(index: u32, address: IpAddr, prefix: u8) -> Result<()> {
+    let mut message = AddressMessage::default();
+    message.header.family = family(address);
+    message.header.prefix_len = prefix;
+    message.header.index = index;
+    message.attributes = vec![
+        AddressAttribute::Address(address),
+        AddressAttribute::Local(address),
+        AddressAttribute::Flags(flags(address)),
+    ];
+    let asked = format!("add the address {address}/{prefix} (link {index})");
+    let message = RouteNetlinkMessage::NewAddress(message);
+    exchange(&asked, message, NLM_F_CREATE | NLM_F_EXCL).map(drop)
+}
+
+fn flags(address: IpAddr) -> AddressFlags {
+    if address.is_ipv6() { AddressFlags::Nodad } else { AddressFlags::empty() }
+}
+
+/// Tells the link for good which hardware address its neighbour `address` has.
+///
+/// # Errors
+/// When the link is not there, or without CAP_NET_ADMIN.
+pub fn add_neighbour(index: u32, address: IpAddr, hardware_address: [u8; 6]) -> Result<()> {
+    let mut message = NeighbourMessage::default();
+    message.header.family = family(address);
+    message.header.ifindex = index;
+    message.header.state = NeighbourState::Permanent;
+    let destination = match address {
+        IpAddr::V4(address) => NeighbourAddress::Inet(address),
+        IpAddr::V6(address) => NeighbourAddress::Inet6(address),
+    };
+    message.attributes = vec![
+        NeighbourAttribute::Destination(destination),
+        NeighbourAttribute::LinkLayerAddress(hardware_address.to_vec()),
+    ];
+    let asked = format!("add the neighbour {address} (link {index})");
+    let message = RouteNetlinkMessage::NewNeighbour(message);
+    exchange(&asked, message, NLM_F_CREATE | NLM_F_REPLACE).map(drop)
+}
+
+fn family(address: IpAddr) -> AddressFamily {
+    if address.is_ipv6() { AddressFamily::Inet6 } else { AddressFamily::Inet }
+}
