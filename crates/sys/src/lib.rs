@@ -1,16 +1,26 @@
 //! Every system call of linerate, and all of its unsafe code.
 //!
+//! - [`capability`]: what this process may do, and giving it up
 //! - [`cpu`]: which cores a thread runs on
+//! - [`event`]: waiting: an event flag, and a poll over descriptors
+//! - [`mmap`]: memory shared with the kernel
 //! - [`netlink`]: links, addresses and neighbours, by routing netlink
 //! - [`netns`]: network namespaces, held by nothing but a file descriptor
+//! - [`packet_ring`]: a receive ring shared with the kernel (`TPACKET_V3`)
+//! - [`packet_socket`]: packet sockets, and the interfaces as they know them
 //! - [`process`]: the calling process, and what its children begin with
 //! - [`socket_filter`]: filters on sockets, and the kernel's verdict on single packets
 //! - [`usage`]: what a finished child process used
 //! - [`userns`]: root over what one makes, without being root
 
+pub mod capability;
 pub mod cpu;
+pub mod event;
+pub mod mmap;
 pub mod netlink;
 pub mod netns;
+pub mod packet_ring;
+pub mod packet_socket;
 pub mod process;
 pub mod socket_filter;
 pub mod usage;

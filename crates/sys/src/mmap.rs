@@ -1,0 +1,79 @@
+//! Memory shared with the kernel: one owner per mapping, unmapped when dropped.
+
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::ptr::{self, NonNull};
+
+/// Readable and writable memory that the kernel shares through a descriptor (mmap(2), `MAP_SHARED`).
+///
+/// It hands out a pointer, never a slice: what part of the memory is whose at a time is a protocol
+/// between kernel and process that only the owner of the mapping knows.
+#[derive(Debug)]
+pub struct SharedMemory {
+    start: NonNull<u8>,
+    length: usize,
+}
+
+// SAFETY: the mapping is owned by this value alone and is valid on every thread of the process.
+unsafe impl Send for SharedMemory {}
+
+impl SharedMemory {
+    /// Maps the first `length` bytes of what stands behind `fd`. The mapping outlives the descriptor.
+    ///
+    /// # Errors
+    /// What mmap(2) answers: the descriptor cannot be mapped, or not in this length.
+    pub fn map(fd: BorrowedFd<'_>, length: usize) -> io::Result<Self> {
+        Self::new(length, libc::MAP_SHARED, fd.as_raw_fd())
+    }
+
+    /// Zeroed memory that nobody else has, for tests of what is written against [`map`](Self::map).
+    #[cfg(test)]
+    pub(crate) fn anonymous(length: usize) -> io::Result<Self> {
+        Self::new(length, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1)
+    }
+
+    fn new(length: usize, flags: libc::c_int, fd: libc::c_int) -> io::Result<Self> {
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        // SAFETY: with a null address the kernel picks a range that is free, so no memory in use
+        // changes; a bad length or descriptor is answered with an error.
+        let start = unsafe { libc::mmap(ptr::null_mut(), length, access, flags, fd, 0) };
+        if start == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let start = NonNull::new(start.cast()).ok_or(io::ErrorKind::InvalidInput)?;
+        Ok(Self { start, length })
+    }
+
+    /// The first byte; aligned to a page, valid for reads and writes of [`len`](Self::len) bytes
+    /// as long as `self` lives.
+    pub fn as_ptr(&self) -> *mut u8 {
+        self.start.as_ptr()
+    }
+
+    /// Length in bytes, never 0.
+    #[expect(clippy::len_without_is_empty, reason = "an empty mapping cannot be made")]
+    pub fn len(&self) -> usize {
+        self.length
+    }
+}
+
+impl Drop for SharedMemory {
+    fn drop(&mut self) {
+        // SAFETY: this is the range that mmap gave, unmapped once; every borrow of it has ended,
+        // as borrows cannot outlive `self`.
+        unsafe { libc::munmap(self.start.as_ptr().cast(), self.length) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::fd::AsFd;
+
+    #[test]
+    fn what_cannot_be_mapped_is_an_error() {
+        let null = std::fs::File::open("/proc/self/status").unwrap();
+        assert!(SharedMemory::map(null.as_fd(), 4096).is_err());
+        assert!(SharedMemory::anonymous(0).is_err());
+    }
+}
