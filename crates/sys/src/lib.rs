@@ -3,6 +3,7 @@
 //! - [`capability`]: what this process may do, and giving it up
 //! - [`cpu`]: which cores a thread runs on
 //! - [`event`]: waiting: an event flag, and a poll over descriptors
+//! - [`libpcap`]: the installed libpcap, loaded at run time, as a peer to compare with
 //! - [`mmap`]: memory shared with the kernel
 //! - [`netlink`]: links, addresses and neighbours, by routing netlink
 //! - [`netns`]: network namespaces, held by nothing but a file descriptor
@@ -16,6 +17,7 @@
 pub mod capability;
 pub mod cpu;
 pub mod event;
+pub mod libpcap;
 pub mod mmap;
 pub mod netlink;
 pub mod netns;

@@ -1,0 +1,104 @@
+//! The functions of libpcap that linerate calls, found by `dlopen` and `dlsym`.
+
+use std::ffi::{CStr, c_char, c_int, c_uchar, c_uint, c_void};
+
+use linerate_base::{Error, ErrorKind, Result};
+
+use crate::socket_filter::SockFilter;
+
+/// The names it goes by: upstream's, Debian's, and the one that comes with the headers.
+const NAMES: [&CStr; 3] = [c"libpcap.so.1", c"libpcap.so.0.8", c"libpcap.so"];
+
+/// `pcap_t`.
+pub(super) enum PcapT {}
+
+/// `struct bpf_program`.
+#[repr(C)]
+pub(super) struct RawProgram {
+    pub(super) length: c_uint,
+    pub(super) instructions: *mut SockFilter,
+}
+
+/// `struct pcap_pkthdr`.
+#[repr(C)]
+pub(super) struct PacketHeader {
+    pub(super) time: libc::timeval,
+    pub(super) captured: u32,
+    pub(super) length: u32,
+}
+
+macro_rules! symbols {
+    ($($name:ident($($argument:ty),*) $(-> $result:ty)?;)*) => {
+        /// One field per function, with its name and its prototype.
+        #[derive(Clone, Copy, Debug)]
+        pub(super) struct Symbols {
+            $(pub(super) $name: unsafe extern "C" fn($($argument),*) $(-> $result)?,)*
+        }
+
+        impl Symbols {
+            fn resolve(library: Library) -> Result<Self> {
+                Ok(Self {
+                    $($name: {
+                        let name = concat!(stringify!($name), "\0");
+                        let address = library.symbol(name)?;
+                        // SAFETY: the address is that of libpcap's function of this name, whose
+                        // prototype in pcap.h or bpf.h is the field's type.
+                        unsafe {
+                            std::mem::transmute::<
+                                *mut c_void,
+                                unsafe extern "C" fn($($argument),*) $(-> $result)?,
+                            >(address)
+                        }
+                    },)*
+                })
+            }
+        }
+    };
+}
+
+symbols! {
+    pcap_lib_version() -> *const c_char;
+    pcap_open_dead(c_int, c_int) -> *mut PcapT;
+    pcap_open_offline(*const c_char, *mut c_char) -> *mut PcapT;
+    pcap_close(*mut PcapT);
+    pcap_geterr(*mut PcapT) -> *const c_char;
+    pcap_compile(*mut PcapT, *mut RawProgram, *const c_char, c_int, u32) -> c_int;
+    pcap_freecode(*mut RawProgram);
+    pcap_setfilter(*mut PcapT, *mut RawProgram) -> c_int;
+    pcap_next_ex(*mut PcapT, *mut *const PacketHeader, *mut *const c_uchar) -> c_int;
+    pcap_offline_filter(*const RawProgram, *const PacketHeader, *const c_uchar) -> c_int;
+    bpf_validate(*const SockFilter, c_int) -> c_int;
+    bpf_image(*const SockFilter, c_int) -> *const c_char;
+}
+
+impl Symbols {
+    pub(super) fn load() -> Result<Self> {
+        let library = NAMES.into_iter().find_map(Library::open);
+        Self::resolve(library.ok_or_else(|| missing("not installed"))?)
+    }
+}
+
+/// What `dlopen` gave. Never closed, since the functions found in it are copied freely.
+#[derive(Clone, Copy)]
+struct Library(*mut c_void);
+
+impl Library {
+    fn open(name: &CStr) -> Option<Self> {
+        // SAFETY: the name is a C string. Loading a library runs its initialisers; libpcap's do
+        // nothing that concerns us.
+        let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
+        (!handle.is_null()).then_some(Self(handle))
+    }
+
+    /// The address of a symbol, given its name with a final NUL.
+    fn symbol(self, name: &str) -> Result<*mut c_void> {
+        // SAFETY: the handle came from dlopen and is never closed; the name ends in NUL.
+        let address = unsafe { libc::dlsym(self.0, name.as_ptr().cast()) };
+        if address.is_null() { Err(missing(&format!("it has no {name:?}"))) } else { Ok(address) }
+    }
+}
+
+fn missing(answered: &str) -> Error {
+    Error::new(ErrorKind::NotFound, "load libpcap", answered)
+        .advise("install libpcap 1.x, on Debian `apt install libpcap0.8`")
+}
