@@ -3,8 +3,11 @@
 //! - [`capability`]: what this process may do, and giving it up
 //! - [`cpu`]: which cores a thread runs on
 //! - [`event`]: waiting: an event flag, and a poll over descriptors
-//! - [`libpcap`]: the installed libpcap, loaded at run time, as a peer to compare with
 //! - [`mmap`]: memory shared with the kernel
+//! - [`ethtool`]: what a network driver tells and lets be switched
+//! - [`interface`]: the interfaces of a network namespace
+//! - [`mount`]: mounts that nobody else sees
+//! - [`libpcap`]: the installed libpcap, loaded at run time, as a peer to compare with
 //! - [`netlink`]: links, addresses and neighbours, by routing netlink
 //! - [`netns`]: network namespaces, held by nothing but a file descriptor
 //! - [`packet_ring`]: a receive ring shared with the kernel (`TPACKET_V3`)
@@ -16,9 +19,12 @@
 
 pub mod capability;
 pub mod cpu;
+pub mod ethtool;
 pub mod event;
+pub mod interface;
 pub mod libpcap;
 pub mod mmap;
+pub mod mount;
 pub mod netlink;
 pub mod netns;
 pub mod packet_ring;

@@ -1,4 +1,4 @@
-//! The calling process, and what its children begin with.
+//! The calling process, what its children begin with, and how they are asked to end.
 //!
 //! The functions that take a `Command` add a step that the child takes between fork and exec.
 //! Only async-signal-safe calls are allowed there (signal-safety(7)): every step prepares what
@@ -8,6 +8,8 @@ use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
+
+use linerate_base::{Error, ErrorKind, Result};
 
 use crate::netns::{self, Namespace};
 
@@ -21,6 +23,34 @@ pub fn effective_user() -> u32 {
 pub fn effective_group() -> u32 {
     // SAFETY: getegid(2) takes nothing, cannot fail and touches no memory of ours.
     unsafe { libc::getegid() }
+}
+
+/// Asks a process to end, as Ctrl-C does (SIGINT).
+///
+/// # Errors
+/// When there is no such process, or it is not ours.
+pub fn interrupt(process: u32) -> Result<()> {
+    signal(process, libc::SIGINT)
+}
+
+/// Asks a process to end, as a service manager does (SIGTERM).
+///
+/// # Errors
+/// When there is no such process, or it is not ours.
+pub fn terminate(process: u32) -> Result<()> {
+    signal(process, libc::SIGTERM)
+}
+
+fn signal(process: u32, signal: libc::c_int) -> Result<()> {
+    let asked = || format!("send signal {signal} to the process {process}");
+    // Zero and negative numbers would mean whole groups of processes.
+    let process = libc::pid_t::try_from(process).ok().filter(|process| *process > 0);
+    let Some(process) = process else {
+        return Err(Error::new(ErrorKind::Invalid, asked(), "no process has this number"));
+    };
+    // SAFETY: kill(2) takes no pointer.
+    let result = unsafe { libc::kill(process, signal) };
+    if result == 0 { Ok(()) } else { Err(Error::system(asked(), io::Error::last_os_error())) }
 }
 
 /// Has the child run in `namespace`, which the command holds from now on.

@@ -1,0 +1,169 @@
+//! The interfaces of the calling thread's network namespace.
+
+use std::ffi::CString;
+use std::net::IpAddr;
+
+use linerate_base::{Error, ErrorKind, Result};
+use netlink_packet_core::NLM_F_DUMP;
+use netlink_packet_route::RouteNetlinkMessage;
+use netlink_packet_route::address::{AddressAttribute, AddressMessage};
+use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
+
+use crate::{ethtool, netlink};
+
+/// An interface, as it was when asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Interface {
+    /// Its name.
+    pub name: String,
+    /// Its index, by which the kernel knows it.
+    pub index: u32,
+    /// Set up by the administrator.
+    pub is_up: bool,
+    /// Up, and able to pass packets: the cable is in, the peer is up.
+    pub is_running: bool,
+    /// Delivers to the host itself only.
+    pub is_loopback: bool,
+    /// The largest packet it sends, in bytes without the link-layer header.
+    pub mtu: u32,
+    /// What kind of hardware it is: an `ARPHRD_` number of `linux/if_arp.h`; 1 is Ethernet.
+    pub hardware_type: u16,
+    /// Its hardware address, of 6 bytes for Ethernet; empty when it has none.
+    pub hardware_address: Vec<u8>,
+    /// Its IPv4 and IPv6 addresses.
+    pub addresses: Vec<Address>,
+    /// The name of its driver, where it has one.
+    pub driver: Option<String>,
+    /// Number of receive queues that it was made with.
+    pub receive_queues: u32,
+    /// Number of transmit queues that it was made with.
+    pub transmit_queues: u32,
+}
+
+/// An address of an interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Address {
+    /// The address.
+    pub ip: IpAddr,
+    /// Number of leading bits that it shares with its network.
+    pub prefix: u8,
+}
+
+/// Every interface, by index.
+///
+/// # Errors
+/// When the kernel does not answer on netlink.
+pub fn list() -> Result<Vec<Interface>> {
+    let asked = "list the interfaces";
+    let objects =
+        netlink::exchange(asked, RouteNetlinkMessage::GetLink(LinkMessage::default()), NLM_F_DUMP)?;
+    let mut interfaces: Vec<_> = objects.into_iter().filter_map(interface).collect();
+    interfaces.sort_by_key(|interface| interface.index);
+    complete(&mut interfaces)?;
+    Ok(interfaces)
+}
+
+/// The interface called `name`.
+///
+/// # Errors
+/// [`ErrorKind::NotFound`] when there is none; as for [`list`].
+pub fn by_name(name: &str) -> Result<Interface> {
+    let found = list()?.into_iter().find(|interface| interface.name == name);
+    found.ok_or_else(|| not_found(name))
+}
+
+/// The index of the interface called `name`.
+///
+/// # Errors
+/// [`ErrorKind::NotFound`] when there is none.
+pub fn index(name: &str) -> Result<u32> {
+    let c_name = CString::new(name).map_err(|_| not_found(name))?;
+    // SAFETY: the name is a string that ends in zero and outlives the call.
+    match unsafe { libc::if_nametoindex(c_name.as_ptr()) } {
+        0 => Err(not_found(name)),
+        index => Ok(index),
+    }
+}
+
+fn not_found(name: &str) -> Error {
+    Error::new(ErrorKind::NotFound, format!("find the interface {name}"), "there is none")
+}
+
+/// Adds what the list of links leaves out. An interface that went away meanwhile is kept as it
+/// was.
+fn complete(interfaces: &mut [Interface]) -> Result<()> {
+    let request = RouteNetlinkMessage::GetAddress(AddressMessage::default());
+    for object in netlink::exchange("list the addresses", request, NLM_F_DUMP)? {
+        let Some((index, address)) = address(&object) else { continue };
+        let owner = interfaces.iter_mut().find(|interface| interface.index == index);
+        owner.into_iter().for_each(|interface| interface.addresses.push(address));
+    }
+    for interface in interfaces {
+        interface.driver = ethtool::driver(&interface.name).unwrap_or_default();
+    }
+    Ok(())
+}
+
+fn interface(object: RouteNetlinkMessage) -> Option<Interface> {
+    let RouteNetlinkMessage::NewLink(link) = object else { return None };
+    let flags = link.header.flags;
+    let mut interface = Interface {
+        index: link.header.index,
+        is_up: flags.contains(LinkFlags::Up),
+        is_running: flags.contains(LinkFlags::Running),
+        is_loopback: flags.contains(LinkFlags::Loopback),
+        hardware_type: link.header.link_layer_type.into(),
+        ..Interface::default()
+    };
+    for attribute in link.attributes {
+        take(&mut interface, attribute);
+    }
+    Some(interface)
+}
+
+fn take(interface: &mut Interface, attribute: LinkAttribute) {
+    match attribute {
+        LinkAttribute::IfName(name) => interface.name = name,
+        LinkAttribute::Mtu(mtu) => interface.mtu = mtu,
+        LinkAttribute::Address(address) => interface.hardware_address = address,
+        LinkAttribute::NumRxQueues(count) => interface.receive_queues = count,
+        LinkAttribute::NumTxQueues(count) => interface.transmit_queues = count,
+        _ => {}
+    }
+}
+
+/// On a point-to-point link the local address is the interface's, the other one its peer's.
+fn address(object: &RouteNetlinkMessage) -> Option<(u32, Address)> {
+    let RouteNetlinkMessage::NewAddress(message) = object else { return None };
+    let local = message.attributes.iter().find_map(|attribute| match attribute {
+        AddressAttribute::Local(ip) => Some(*ip),
+        _ => None,
+    });
+    let only = message.attributes.iter().find_map(|attribute| match attribute {
+        AddressAttribute::Address(ip) => Some(*ip),
+        _ => None,
+    });
+    let address = Address { ip: local.or(only)?, prefix: message.header.prefix_len };
+    Some((message.header.index, address))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loopback_is_listed() {
+        let lo = by_name("lo").unwrap();
+        assert!(lo.is_loopback);
+        assert_eq!(lo.hardware_type, libc::ARPHRD_LOOPBACK);
+        assert_eq!(lo.index, index("lo").unwrap());
+    }
+
+    #[test]
+    fn names_without_an_interface_are_not_found() {
+        for name in ["no-such-link", "", "zero\0byte"] {
+            assert_eq!(index(name).unwrap_err().kind(), ErrorKind::NotFound);
+        }
+        assert_eq!(by_name("no-such-link").unwrap_err().kind(), ErrorKind::NotFound);
+    }
+}
