@@ -54,22 +54,25 @@ pub struct Address {
 /// # Errors
 /// When the kernel does not answer on netlink.
 pub fn list() -> Result<Vec<Interface>> {
-    let asked = "list the interfaces";
-    let objects =
-        netlink::exchange(asked, RouteNetlinkMessage::GetLink(LinkMessage::default()), NLM_F_DUMP)?;
-    let mut interfaces: Vec<_> = objects.into_iter().filter_map(interface).collect();
+    let mut interfaces = links("list the interfaces", LinkMessage::default(), NLM_F_DUMP)?;
     interfaces.sort_by_key(|interface| interface.index);
     complete(&mut interfaces)?;
     Ok(interfaces)
 }
 
-/// The interface called `name`.
+/// The interface called `name`, its carrier as it is at this moment.
 ///
 /// # Errors
 /// [`ErrorKind::NotFound`] when there is none; as for [`list`].
 pub fn by_name(name: &str) -> Result<Interface> {
-    let found = list()?.into_iter().find(|interface| interface.name == name);
-    found.ok_or_else(|| not_found(name))
+    let mut request = LinkMessage::default();
+    request.attributes.push(LinkAttribute::IfName(name.to_owned()));
+    // Unlike a listing, a request for one link has the kernel work off changes of its carrier
+    // first (`rtnl_getlink` in `net/core/rtnetlink.c`, since Linux 6.8).
+    let asked = format!("find the interface {name}");
+    let mut interfaces = links(&asked, request, 0).map_err(|e| absent(name, e))?;
+    complete(&mut interfaces)?;
+    interfaces.pop().ok_or_else(|| not_found(name))
 }
 
 /// The index of the interface called `name`.
@@ -82,6 +85,15 @@ pub fn index(name: &str) -> Result<u32> {
     match unsafe { libc::if_nametoindex(c_name.as_ptr()) } {
         0 => Err(not_found(name)),
         index => Ok(index),
+    }
+}
+
+/// The kernel's two ways of saying that there is no such interface: an unused name, an
+/// impossible one.
+fn absent(name: &str, error: Error) -> Error {
+    match error.raw_os_error() {
+        Some(libc::ENODEV | libc::ERANGE | libc::EINVAL) => not_found(name),
+        _ => error,
     }
 }
 
@@ -102,6 +114,11 @@ fn complete(interfaces: &mut [Interface]) -> Result<()> {
         interface.driver = ethtool::driver(&interface.name).unwrap_or_default();
     }
     Ok(())
+}
+
+fn links(asked: &str, request: LinkMessage, flags: u16) -> Result<Vec<Interface>> {
+    let objects = netlink::exchange(asked, RouteNetlinkMessage::GetLink(request), flags)?;
+    Ok(objects.into_iter().filter_map(interface).collect())
 }
 
 fn interface(object: RouteNetlinkMessage) -> Option<Interface> {
@@ -161,9 +178,9 @@ mod tests {
 
     #[test]
     fn names_without_an_interface_are_not_found() {
-        for name in ["no-such-link", "", "zero\0byte"] {
-            assert_eq!(index(name).unwrap_err().kind(), ErrorKind::NotFound);
+        for name in ["no-such-link", "", "zero\0byte", "longer-than-any-name"] {
+            assert_eq!(index(name).unwrap_err().kind(), ErrorKind::NotFound, "{name}");
+            assert_eq!(by_name(name).unwrap_err().kind(), ErrorKind::NotFound, "{name}");
         }
-        assert_eq!(by_name("no-such-link").unwrap_err().kind(), ErrorKind::NotFound);
     }
 }

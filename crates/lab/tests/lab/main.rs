@@ -1,0 +1,8 @@
+//! Labs as their users see them. All of it needs root.
+
+mod common;
+mod faults;
+mod quiet;
+mod running;
+mod teardown;
+mod wire;
