@@ -7,6 +7,7 @@ use std::process::Command;
 use std::thread::{self, JoinHandle};
 
 use linerate_base::Result;
+use linerate_sys::interface::{self, Counters, Interface};
 use linerate_sys::mount::PrivateMount;
 use linerate_sys::netns::Namespace;
 use linerate_sys::{cpu, netlink, process};
@@ -63,6 +64,22 @@ impl Host {
     /// Its network namespace.
     pub fn namespace(&self) -> &Namespace {
         &self.namespace
+    }
+
+    /// What went through its interface so far.
+    ///
+    /// # Errors
+    /// When the interface was deleted.
+    pub fn counters(&self) -> Result<Counters> {
+        self.state().map(|interface| interface.counters)
+    }
+
+    /// Its interface as it is at this moment, under whatever name.
+    ///
+    /// # Errors
+    /// When the interface was deleted.
+    pub fn state(&self) -> Result<Interface> {
+        self.run(|| interface::by_index(self.index))
     }
 
     /// Both addresses with their prefix lengths, or the one that this kernel knows.

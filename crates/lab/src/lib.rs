@@ -17,6 +17,7 @@
 //! - [`Plan`]: what a lab is to look like
 //! - [`Host`]: running threads and programs inside, breaking the wire
 //! - [`Child`]: programs that do not outlive their use
+//! - [`traffic`]: packets of an exact number
 //! - [`disk`]: a disk that fills up soon
 //! - [`need`]: what a test needs of the machine, and skipping aloud without it
 
@@ -26,6 +27,7 @@ pub mod disk;
 mod host;
 pub mod need;
 mod plan;
+pub mod traffic;
 
 use linerate_base::Result;
 pub use linerate_sys::ethtool::Offload;

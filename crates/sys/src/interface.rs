@@ -7,7 +7,7 @@ use linerate_base::{Error, ErrorKind, Result};
 use netlink_packet_core::NLM_F_DUMP;
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::address::{AddressAttribute, AddressMessage};
-use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
+use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage, Stats64};
 
 use crate::{ethtool, netlink};
 
@@ -38,6 +38,25 @@ pub struct Interface {
     pub receive_queues: u32,
     /// Number of transmit queues that it was made with.
     pub transmit_queues: u32,
+    /// What went through it.
+    pub counters: Counters,
+}
+
+/// What went through an interface since it was made, by its driver's count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Packets received.
+    pub received: u64,
+    /// Bytes received, link-layer headers included.
+    pub received_bytes: u64,
+    /// Packets that arrived and were lost for want of room.
+    pub received_dropped: u64,
+    /// Packets sent.
+    pub sent: u64,
+    /// Bytes sent, link-layer headers included.
+    pub sent_bytes: u64,
+    /// Packets that were to be sent and were lost for want of room.
+    pub sent_dropped: u64,
 }
 
 /// An address of an interface.
@@ -67,12 +86,26 @@ pub fn list() -> Result<Vec<Interface>> {
 pub fn by_name(name: &str) -> Result<Interface> {
     let mut request = LinkMessage::default();
     request.attributes.push(LinkAttribute::IfName(name.to_owned()));
-    // Unlike a listing, a request for one link has the kernel work off changes of its carrier
-    // first (`rtnl_getlink` in `net/core/rtnetlink.c`, since Linux 6.8).
-    let asked = format!("find the interface {name}");
-    let mut interfaces = links(&asked, request, 0).map_err(|e| absent(name, e))?;
+    single(name, request)
+}
+
+/// The interface with this index, its carrier as it is at this moment.
+///
+/// # Errors
+/// As for [`by_name`].
+pub fn by_index(index: u32) -> Result<Interface> {
+    let mut request = LinkMessage::default();
+    request.header.index = index;
+    single(&format!("with index {index}"), request)
+}
+
+/// Unlike a listing, a request for one link has the kernel work off changes of its carrier first
+/// (`rtnl_getlink` in `net/core/rtnetlink.c`, since Linux 6.8).
+fn single(which: &str, request: LinkMessage) -> Result<Interface> {
+    let answer = links(&format!("find the interface {which}"), request, 0);
+    let mut interfaces = answer.map_err(|e| absent(which, e))?;
     complete(&mut interfaces)?;
-    interfaces.pop().ok_or_else(|| not_found(name))
+    interfaces.pop().ok_or_else(|| not_found(which))
 }
 
 /// The index of the interface called `name`.
@@ -90,15 +123,15 @@ pub fn index(name: &str) -> Result<u32> {
 
 /// The kernel's two ways of saying that there is no such interface: an unused name, an
 /// impossible one.
-fn absent(name: &str, error: Error) -> Error {
+fn absent(which: &str, error: Error) -> Error {
     match error.raw_os_error() {
-        Some(libc::ENODEV | libc::ERANGE | libc::EINVAL) => not_found(name),
+        Some(libc::ENODEV | libc::ERANGE | libc::EINVAL) => not_found(which),
         _ => error,
     }
 }
 
-fn not_found(name: &str) -> Error {
-    Error::new(ErrorKind::NotFound, format!("find the interface {name}"), "there is none")
+fn not_found(which: &str) -> Error {
+    Error::new(ErrorKind::NotFound, format!("find the interface {which}"), "there is none")
 }
 
 /// Adds what the list of links leaves out. An interface that went away meanwhile is kept as it
@@ -145,7 +178,19 @@ fn take(interface: &mut Interface, attribute: LinkAttribute) {
         LinkAttribute::Address(address) => interface.hardware_address = address,
         LinkAttribute::NumRxQueues(count) => interface.receive_queues = count,
         LinkAttribute::NumTxQueues(count) => interface.transmit_queues = count,
+        LinkAttribute::Stats64(stats) => interface.counters = counters(&stats),
         _ => {}
+    }
+}
+
+fn counters(stats: &Stats64) -> Counters {
+    Counters {
+        received: stats.rx_packets,
+        received_bytes: stats.rx_bytes,
+        received_dropped: stats.rx_dropped,
+        sent: stats.tx_packets,
+        sent_bytes: stats.tx_bytes,
+        sent_dropped: stats.tx_dropped,
     }
 }
 
@@ -174,6 +219,7 @@ mod tests {
         assert!(lo.is_loopback);
         assert_eq!(lo.hardware_type, libc::ARPHRD_LOOPBACK);
         assert_eq!(lo.index, index("lo").unwrap());
+        assert_eq!(by_index(lo.index).unwrap().name, "lo");
     }
 
     #[test]
@@ -182,5 +228,6 @@ mod tests {
             assert_eq!(index(name).unwrap_err().kind(), ErrorKind::NotFound, "{name}");
             assert_eq!(by_name(name).unwrap_err().kind(), ErrorKind::NotFound, "{name}");
         }
+        assert_eq!(by_index(u32::MAX >> 1).unwrap_err().kind(), ErrorKind::NotFound);
     }
 }

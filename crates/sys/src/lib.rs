@@ -2,15 +2,16 @@
 //!
 //! - [`capability`]: what this process may do, and giving it up
 //! - [`cpu`]: which cores a thread runs on
-//! - [`event`]: waiting: an event flag, and a poll over descriptors
-//! - [`mmap`]: memory shared with the kernel
 //! - [`ethtool`]: what a network driver tells and lets be switched
+//! - [`event`]: waiting: an event flag, and a poll over descriptors
 //! - [`interface`]: the interfaces of a network namespace
-//! - [`mount`]: mounts that nobody else sees
 //! - [`libpcap`]: the installed libpcap, loaded at run time, as a peer to compare with
+//! - [`mmap`]: memory shared with the kernel
+//! - [`mount`]: mounts that nobody else sees
 //! - [`netlink`]: links, addresses and neighbours, by routing netlink
 //! - [`netns`]: network namespaces, held by nothing but a file descriptor
 //! - [`packet_ring`]: a receive ring shared with the kernel (`TPACKET_V3`)
+//! - [`packet_send`]: frames sent through a packet socket
 //! - [`packet_socket`]: packet sockets, and the interfaces as they know them
 //! - [`process`]: the calling process, and what its children begin with
 //! - [`socket_filter`]: filters on sockets, and the kernel's verdict on single packets
@@ -28,6 +29,7 @@ pub mod mount;
 pub mod netlink;
 pub mod netns;
 pub mod packet_ring;
+pub mod packet_send;
 pub mod packet_socket;
 pub mod process;
 pub mod socket_filter;

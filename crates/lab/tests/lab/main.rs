@@ -5,4 +5,5 @@ mod faults;
 mod quiet;
 mod running;
 mod teardown;
+mod traffic;
 mod wire;

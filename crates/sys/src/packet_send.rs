@@ -1,0 +1,43 @@
+//! Frames sent through a packet socket, many with one system call (sendmmsg(2)).
+
+use std::io::{self, IoSlice};
+use std::mem::zeroed;
+use std::os::fd::{AsFd, AsRawFd};
+
+use crate::packet_socket::PacketSocket;
+
+/// The most frames that one call takes.
+pub const BATCH: usize = 64;
+
+/// Sends the first of `frames` and as many more, in order, as one call takes; returns how many:
+/// 0 when the device, or a peer right behind it, has no room at the moment.
+///
+/// The socket sends whole frames ([`Level::Link`](crate::packet_socket::Level)) on the interface
+/// that it is bound to.
+///
+/// # Errors
+/// When the first frame cannot be sent: `EMSGSIZE` when it is larger than the MTU allows, `ENETDOWN`
+/// when the interface is down.
+///
+/// # Panics
+/// When there are no frames.
+pub fn send(socket: &PacketSocket, frames: &[IoSlice<'_>]) -> io::Result<usize> {
+    assert!(!frames.is_empty(), "nothing to send");
+    let count = frames.len().min(BATCH);
+    // SAFETY: an mmsghdr is numbers and pointers, for which all zeroes is valid.
+    let mut messages: [libc::mmsghdr; BATCH] = unsafe { zeroed() };
+    for (message, frame) in messages.iter_mut().zip(frames) {
+        // An IoSlice is an iovec (`std::io::IoSlice`), and sending does not write to it.
+        message.msg_hdr.msg_iov = (&raw const *frame).cast_mut().cast();
+        message.msg_hdr.msg_iovlen = 1;
+    }
+    // SAFETY: the first `count` messages each point at one iovec, borrowed through the call.
+    let sent = unsafe {
+        libc::sendmmsg(socket.as_fd().as_raw_fd(), messages.as_mut_ptr(), count as u32, 0)
+    };
+    usize::try_from(sent).or_else(|_| no_room(io::Error::last_os_error()))
+}
+
+fn no_room(error: io::Error) -> io::Result<usize> {
+    if error.raw_os_error() == Some(libc::ENOBUFS) { Ok(0) } else { Err(error) }
+}
