@@ -1,0 +1,185 @@
+//! The pcapng format: blocks, each with its type, its length at both ends and a body.
+//!
+//! A file is a row of sections. Each begins with a Section Header Block that gives the byte order, and
+//! has its own numbering of interfaces; the table's numbering runs on over the whole file. What a section
+//! says of its own length is not needed and not believed, so sections may nest or overlap. Packets come
+//! from Enhanced, Simple and (obsolete) Packet Blocks; interfaces from Interface Description Blocks;
+//! recorded statistics from Interface Statistics Blocks. All other blocks (names, secrets, custom ones)
+//! are stepped over.
+
+mod clock;
+mod interface;
+mod option;
+mod packet;
+
+use linerate_base::Descriptor;
+
+use self::clock::Clock;
+use super::fault::Fault;
+use super::table::{Step, Stop, Table};
+use crate::order::Order;
+
+/// The first bytes of every file: the type of a Section Header Block.
+pub(super) const MAGIC: [u8; 4] = SECTION.to_be_bytes();
+
+/// Type of the Section Header Block: a palindrome, the same in either byte order.
+const SECTION: u32 = 0x0a0d_0d0a;
+const INTERFACE: u32 = 1;
+const PACKET: u32 = 2;
+const SIMPLE_PACKET: u32 = 3;
+const STATISTICS: u32 = 5;
+const ENHANCED_PACKET: u32 = 6;
+
+const ORDER_MAGIC: u32 = 0x1a2b_3c4d;
+
+/// The least length of a block: type, length and length again.
+pub(super) const MIN_BLOCK: u32 = 12;
+/// The greatest length of a block: the largest packet of any link type (128 MiB), with room for options.
+pub(super) const MAX_BLOCK: u32 = 144 << 20;
+
+/// An interface of the current section.
+#[derive(Clone, Copy, Debug)]
+struct Local {
+    /// Its index in the table.
+    index: u32,
+    /// The most bytes delivered of its packets.
+    snaplen: u32,
+    clock: Clock,
+}
+
+/// A parser of blocks; the first block it sees must be a Section Header Block.
+#[derive(Debug)]
+pub(super) struct Pcapng {
+    order: Order,
+    interfaces: Vec<Local>,
+}
+
+/// A whole block.
+#[derive(Clone, Copy)]
+struct Block<'a> {
+    order: Order,
+    kind: u32,
+    /// All of it, from its type to its trailing length.
+    bytes: &'a [u8],
+}
+
+impl Pcapng {
+    pub(super) fn new() -> Self {
+        Self { order: Order::Little, interfaces: Vec::new() }
+    }
+
+    /// Takes every whole block of `region` from `at` on.
+    pub(super) fn parse(&mut self, region: &[u8], mut at: usize, table: &mut Table) -> Step {
+        loop {
+            let stop = match self.block(&region[at..]) {
+                Ok(block) => match self.take(block, at, table) {
+                    Ok(()) => {
+                        at += block.bytes.len();
+                        continue;
+                    }
+                    Err(fault) => Stop::Fault(fault),
+                },
+                Err(stop) => stop,
+            };
+            return Step { at, stop };
+        }
+    }
+
+    /// The block that `bytes` begin with.
+    #[inline]
+    fn block<'a>(&self, bytes: &'a [u8]) -> Result<Block<'a>, Stop> {
+        let Some(head) = bytes.first_chunk::<{ MIN_BLOCK as usize }>() else {
+            return Err(Stop::Need(MIN_BLOCK as usize));
+        };
+        let kind = self.order.u32(head, 0);
+        let order = if kind == SECTION { section_order(head)? } else { self.order };
+        let length = order.u32(head, 4);
+        if !(MIN_BLOCK..=MAX_BLOCK).contains(&length) || length % 4 != 0 {
+            return Err(Stop::Fault(Fault::BlockLength(length)));
+        }
+        let bytes = bytes.get(..length as usize).ok_or(Stop::Need(length as usize))?;
+        let trailing = order.u32(bytes, bytes.len() - 4);
+        if trailing != length {
+            return Err(Stop::Fault(Fault::TrailingLength { leading: length, trailing }));
+        }
+        Ok(Block { order, kind, bytes })
+    }
+
+    /// Does what `block`, at region offset `at`, asks for.
+    #[inline]
+    fn take(&mut self, block: Block<'_>, at: usize, table: &mut Table) -> Result<(), Fault> {
+        match block.kind {
+            ENHANCED_PACKET => self.push(packet::enhanced(block)?, at, table),
+            SIMPLE_PACKET => self.push(packet::simple(block, self.interfaces.first())?, at, table),
+            PACKET => self.push(packet::obsolete(block)?, at, table),
+            SECTION => self.begin_section(block),
+            INTERFACE => self.add_interface(block, table),
+            STATISTICS => self.record_statistics(block, table),
+            _ => Ok(()),
+        }
+    }
+
+    #[inline]
+    fn push(&self, found: packet::Found, at: usize, table: &mut Table) -> Result<(), Fault> {
+        let Some(local) = self.interfaces.get(found.interface as usize) else {
+            let known = self.interfaces.len();
+            return Err(Fault::UnknownInterface { id: found.interface, known });
+        };
+        let descriptor = Descriptor {
+            time: found.ticks.map_or_else(Default::default, |ticks| local.clock.time(ticks)),
+            offset: (at + found.start) as u32,
+            captured: found.captured,
+            length: found.length,
+            interface: local.index,
+            direction: found.direction,
+        };
+        table.push(descriptor, local.snaplen);
+        Ok(())
+    }
+
+    fn begin_section(&mut self, block: Block<'_>) -> Result<(), Fault> {
+        block.at_least(28)?;
+        let (major, minor) = (block.order.u16(block.bytes, 12), block.order.u16(block.bytes, 14));
+        if major != 1 {
+            return Err(Fault::Version { major, minor, expected: "1.x" });
+        }
+        self.order = block.order;
+        self.interfaces.clear();
+        Ok(())
+    }
+
+    fn add_interface(&mut self, block: Block<'_>, table: &mut Table) -> Result<(), Fault> {
+        let described = interface::describe(block)?;
+        let snaplen = super::table::effective(described.interface.snaplen);
+        let index = table.add_interface(described.interface);
+        self.interfaces.push(Local { index, snaplen, clock: described.clock });
+        Ok(())
+    }
+
+    /// Statistics of an interface that the section does not describe are of no use to anyone.
+    fn record_statistics(&self, block: Block<'_>, table: &mut Table) -> Result<(), Fault> {
+        let (id, recorded) = interface::statistics(block)?;
+        if let Some(local) = self.interfaces.get(id as usize) {
+            table.recorded[local.index as usize] = recorded;
+        }
+        Ok(())
+    }
+}
+
+impl Block<'_> {
+    /// A fault unless the block has `expected` bytes.
+    #[inline]
+    fn at_least(&self, expected: usize) -> Result<(), Fault> {
+        let (kind, length) = (self.kind, self.bytes.len());
+        if length < expected { Err(Fault::BlockShort { kind, length, expected }) } else { Ok(()) }
+    }
+}
+
+/// The byte order of the section that begins with `head`.
+fn section_order(head: &[u8; MIN_BLOCK as usize]) -> Result<Order, Stop> {
+    match Order::Little.u32(head, 8) {
+        ORDER_MAGIC => Ok(Order::Little),
+        magic if magic.swap_bytes() == ORDER_MAGIC => Ok(Order::Big),
+        other => Err(Stop::Fault(Fault::OrderMagic(other))),
+    }
+}

@@ -1,0 +1,83 @@
+//! What the parsers fill and the reader lends out.
+
+use linerate_base::{Descriptor, Interface};
+
+use super::{Warning, fault::Fault};
+
+/// Statistics that the capturing program left for an interface (pcapng's Interface Statistics Block).
+/// `None` where the file does not say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Recorded {
+    /// Packets that the interface received (`isb_ifrecv`).
+    pub received: Option<u64>,
+    /// Packets that the interface dropped for want of resources (`isb_ifdrop`).
+    pub interface_dropped: Option<u64>,
+    /// Packets that the filter accepted (`isb_filteraccept`).
+    pub accepted: Option<u64>,
+    /// Packets that the operating system dropped (`isb_osdrop`).
+    pub dropped: Option<u64>,
+    /// Packets delivered to the capturing program (`isb_usrdeliv`).
+    pub delivered: Option<u64>,
+}
+
+/// Everything known of a file apart from its packets' bytes.
+#[derive(Debug, Default)]
+pub(super) struct Table {
+    /// Interfaces of the whole file, in the order of their appearance.
+    pub(super) interfaces: Vec<Interface>,
+    /// What the file says about each of them; as long as `interfaces`.
+    pub(super) recorded: Vec<Recorded>,
+    /// The packets of the current batch.
+    pub(super) descriptors: Vec<Descriptor>,
+    pub(super) warnings: Vec<Warning>,
+}
+
+impl Table {
+    /// Adds an interface and returns its index.
+    pub(super) fn add_interface(&mut self, interface: Interface) -> u32 {
+        let index = self.interfaces.len() as u32;
+        self.interfaces.push(interface);
+        self.recorded.push(Recorded::default());
+        index
+    }
+
+    /// Adds a packet of an interface whose snapshot length is `snaplen`; what a record holds beyond that
+    /// is left out, as libpcap does.
+    #[inline]
+    pub(super) fn push(&mut self, mut packet: Descriptor, snaplen: u32) {
+        if packet.captured > snaplen {
+            packet.captured = snaplen;
+            self.warn(Warning::BeyondSnaplen { snaplen });
+        }
+        self.descriptors.push(packet);
+    }
+
+    /// Adds `warning`, unless it is there already.
+    #[cold]
+    pub(super) fn warn(&mut self, warning: Warning) {
+        if !self.warnings.contains(&warning) {
+            self.warnings.push(warning);
+        }
+    }
+}
+
+/// The limit that a snapshot length means: 0 stands for none.
+pub(super) fn effective(snaplen: u32) -> u32 {
+    if snaplen == 0 { u32::MAX } else { snaplen }
+}
+
+/// Where a parser came to and why it went no further.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Step {
+    /// Region offset of the first record that was not taken.
+    pub(super) at: usize,
+    pub(super) stop: Stop,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Stop {
+    /// The record at hand needs this many bytes, as far as can be seen; always more than there are.
+    Need(usize),
+    /// The record at hand is damaged.
+    Fault(Fault),
+}

@@ -1,0 +1,264 @@
+//! The writer of a row of savefiles.
+
+use std::io::Write;
+use std::ops::ControlFlow;
+
+use jiff::tz::TimeZone;
+use linerate_base::{Batch, Error, ErrorKind, Interface, Packet, Result, Stats, Timestamp};
+
+use super::name::Rotation;
+use crate::write::{Counters, Options, Writer};
+
+/// Makes the files that a [`Rotator`] writes to. A closure that opens is an opener that closes by dropping.
+pub trait Opener {
+    /// What a file is written through.
+    type Output: Write;
+
+    /// Opens the file `name`, empty.
+    ///
+    /// # Errors
+    /// When that fails; the rotator stops with this error.
+    fn open(&mut self, name: &str) -> Result<Self::Output>;
+
+    /// Closes a file that now holds `counters`; more bytes than those are the beginning of a record that
+    /// could not be written whole.
+    ///
+    /// # Errors
+    /// When the file's content may not have reached its disk.
+    fn close(&mut self, name: &str, output: Self::Output, counters: Counters) -> Result<()>;
+}
+
+impl<F: FnMut(&str) -> Result<W>, W: Write> Opener for F {
+    type Output = W;
+
+    fn open(&mut self, name: &str) -> Result<W> {
+        self(name)
+    }
+
+    fn close(&mut self, _name: &str, _output: W, _counters: Counters) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// What a [`Rotator`] has written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Files begun.
+    pub files: u64,
+    /// Packets and bytes over all files, counted as by [`Writer::counters`].
+    pub written: Counters,
+}
+
+/// Writes a row of savefiles, each whole in itself: own header, own description of the interfaces, own
+/// statistics. Every packet goes to exactly one of them.
+///
+/// It must be [finished](Self::finish). After an error nothing more can be written, and
+/// [`totals`](Self::totals) tells what all files together hold.
+pub struct Rotator<O: Opener> {
+    opener: O,
+    rotation: Rotation,
+    options: Options,
+    zone: TimeZone,
+    interfaces: Vec<Interface>,
+    stats: Vec<Tracked>,
+    current: Option<Current<O::Output>>,
+    /// Start of the current period.
+    start: Timestamp,
+    /// Number of the current file in its period.
+    index: u32,
+    /// Periods for which there was a file.
+    periods: u32,
+    /// Of files, those begun; of packets and bytes, those in closed files.
+    closed: Totals,
+}
+
+struct Current<W: Write> {
+    name: String,
+    writer: Writer<W>,
+}
+
+/// Statistics of an interface: now, and as of the end of the previous file.
+struct Tracked {
+    interface: u32,
+    latest: Stats,
+    previous: Stats,
+}
+
+impl<O: Opener> Rotator<O> {
+    /// Opens the first file. Its period begins at `start`: now for a capture, the first packet's time for
+    /// the packets of a savefile.
+    ///
+    /// # Errors
+    /// When the limits make no sense, the name is no strftime pattern but has a period, or the file cannot
+    /// be opened or written to.
+    pub fn new(
+        opener: O,
+        rotation: Rotation,
+        options: Options,
+        interfaces: &[Interface],
+        start: Timestamp,
+    ) -> Result<Self> {
+        rotation.check()?;
+        let mut rotator = Self {
+            opener,
+            rotation,
+            options,
+            zone: TimeZone::system(),
+            interfaces: interfaces.to_vec(),
+            stats: Vec::new(),
+            current: None,
+            start,
+            index: 0,
+            periods: 1,
+            closed: Totals::default(),
+        };
+        rotator.open()?;
+        Ok(rotator)
+    }
+
+    /// Writes the packets of `batch`. Breaks when the last of the files asked for is complete: the packets
+    /// from there on were not written, and none will be.
+    ///
+    /// # Errors
+    /// As [`Writer::write_batch`], and those of the opener.
+    pub fn write_batch(&mut self, batch: &Batch<'_>) -> Result<ControlFlow<()>> {
+        self.declare(batch.interfaces());
+        for packet in batch.iter() {
+            if self.rotate(&packet)?.is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+            let Some(current) = &mut self.current else { return Err(no_file()) };
+            current.writer.write(&packet)?;
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// Sets the statistics of `interface` since the capture began. What is new since the previous file is
+    /// recorded at the end of the current one, so that the files' statistics add up to the capture's.
+    pub fn set_stats(&mut self, interface: u32, stats: Stats) {
+        match self.stats.iter_mut().find(|tracked| tracked.interface == interface) {
+            Some(tracked) => tracked.latest = stats,
+            None => {
+                self.stats.push(Tracked { interface, latest: stats, previous: Stats::default() });
+            }
+        }
+    }
+
+    /// Hands everything to the current file's output and flushes that.
+    ///
+    /// # Errors
+    /// Those of the output.
+    pub fn flush(&mut self) -> Result<()> {
+        self.current.as_mut().map_or(Ok(()), |current| current.writer.flush())
+    }
+
+    /// Ends the last file.
+    ///
+    /// # Errors
+    /// Those of the output and the opener.
+    pub fn finish(&mut self) -> Result<Totals> {
+        self.close()?;
+        Ok(self.closed)
+    }
+
+    /// What all files together hold.
+    pub fn totals(&self) -> Totals {
+        let mut totals = self.closed;
+        if let Some(current) = &self.current {
+            totals.written += current.writer.counters();
+        }
+        totals
+    }
+
+    fn declare(&mut self, interfaces: &[Interface]) {
+        if let Some(new @ [_, ..]) = interfaces.get(self.interfaces.len()..) {
+            self.interfaces.extend_from_slice(new);
+            if let Some(current) = &mut self.current {
+                current.writer.declare(&self.interfaces);
+            }
+        }
+    }
+
+    /// Begins the file that `packet` belongs to, if it is not the current one.
+    #[inline]
+    fn rotate(&mut self, packet: &Packet<'_>) -> Result<ControlFlow<()>> {
+        let Some(current) = &self.current else {
+            return Ok(self.past_the_end());
+        };
+        if let Some(start) = self.later_period(packet.time) {
+            return self.next_period(start);
+        }
+        if self.rotation.max_bytes.is_some_and(|max| current.writer.size() > max) {
+            self.close()?;
+            self.index = self.rotation.next_index(self.index);
+            self.open()?;
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// The start of the period of `time`, if that is after the current one.
+    #[inline]
+    fn later_period(&self, time: Timestamp) -> Option<Timestamp> {
+        let period = i64::from(self.rotation.period?) * 1_000_000_000;
+        let periods = time.nanos_since(self.start) / period;
+        (periods > 0).then(|| Timestamp::from_nanos(self.start.nanos() + periods * period))
+    }
+
+    fn next_period(&mut self, start: Timestamp) -> Result<ControlFlow<()>> {
+        self.close()?;
+        if self.rotation.ends_after(self.periods) {
+            return Ok(ControlFlow::Break(()));
+        }
+        (self.start, self.index) = (start, 0);
+        self.periods += 1;
+        self.open()?;
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// Without a file, either all were written or one could not be opened or closed.
+    fn past_the_end(&self) -> ControlFlow<()> {
+        match self.rotation.ends_after(self.periods) {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    }
+
+    fn open(&mut self) -> Result<()> {
+        let name = self.rotation.file_name(self.start, self.index, &self.zone)?;
+        let output = self.opener.open(&name)?;
+        self.closed.files += 1;
+        let writer = Writer::new(output, &self.options, &self.interfaces)?;
+        self.current = Some(Current { name, writer });
+        Ok(())
+    }
+
+    fn close(&mut self) -> Result<()> {
+        let Some(Current { name, mut writer }) = self.current.take() else { return Ok(()) };
+        for tracked in &mut self.stats {
+            writer.set_stats(tracked.interface, since(&tracked.latest, &tracked.previous));
+            tracked.previous = tracked.latest;
+        }
+        let finished = writer.finish();
+        let counters = writer.counters();
+        self.closed.written += counters;
+        let closed = self.opener.close(&name, writer.into_output(), counters);
+        finished.and(closed)
+    }
+}
+
+/// What `latest` counts beyond `earlier`.
+fn since(latest: &Stats, earlier: &Stats) -> Stats {
+    let dropped = |stats: &Stats| stats.interface_dropped.unwrap_or(0);
+    Stats {
+        seen: latest.seen.saturating_sub(earlier.seen),
+        delivered: latest.delivered.saturating_sub(earlier.delivered),
+        filtered: latest.filtered.saturating_sub(earlier.filtered),
+        dropped: latest.dropped.saturating_sub(earlier.dropped),
+        interface_dropped: latest.interface_dropped.map(|now| now.saturating_sub(dropped(earlier))),
+        ..*latest
+    }
+}
+
+fn no_file() -> Error {
+    Error::new(ErrorKind::Io, "write the savefile", "an earlier change of files failed")
+}

@@ -1,0 +1,15 @@
+//! Writing: packets to bytes.
+//!
+//! ```text
+//! Batch -> encoder (pcap | pcapng) -> one buffer -> Output (compression) -> Write
+//! ```
+//! The encoder appends to a buffer that is handed on whenever it is full, so that the `Write` below
+//! needs none of its own.
+
+mod output;
+mod pcap;
+mod pcapng;
+mod writer;
+
+pub use output::{Compression, Output};
+pub use writer::{Counters, Format, Options, Precision, Writer};

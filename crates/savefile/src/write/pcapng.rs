@@ -1,0 +1,192 @@
+//! Encoding pcapng, version 1.0, in little-endian order, in one section.
+
+use linerate_base::{Direction, Error, ErrorKind, Interface, Packet, Result, Stats, Timestamp};
+
+use super::writer::{Counters, Options};
+use crate::order::padded;
+
+const SECTION: u32 = 0x0a0d_0d0a;
+const INTERFACE: u32 = 1;
+const STATISTICS: u32 = 5;
+const ENHANCED_PACKET: u32 = 6;
+
+/// The most bytes that an option can hold.
+const MAX_OPTION: usize = u16::MAX as usize;
+
+/// An encoder of one pcapng file.
+#[derive(Debug, Default)]
+pub(super) struct Pcapng {
+    /// Number of interfaces described so far.
+    described: usize,
+    /// Time of the latest packet.
+    latest: Timestamp,
+}
+
+impl Pcapng {
+    /// Appends the Section Header Block.
+    pub(super) fn begin(out: &mut Vec<u8>, options: &Options) {
+        block(out, SECTION, |out| {
+            out.extend(0x1a2b_3c4d_u32.to_le_bytes());
+            out.extend(1u16.to_le_bytes());
+            out.extend(0u16.to_le_bytes());
+            // The section's length is not known before its end.
+            out.extend(u64::MAX.to_le_bytes());
+            let texts = [(2, &options.hardware), (3, &options.os), (4, &options.application)];
+            for (code, value) in texts {
+                text(out, code, value);
+            }
+            end_of_options(out);
+        });
+    }
+
+    /// Appends an Interface Description Block for each interface that has none yet.
+    pub(super) fn declare(&mut self, out: &mut Vec<u8>, interfaces: &[Interface]) {
+        for interface in interfaces.iter().skip(self.described) {
+            block(out, INTERFACE, |out| describe(out, interface));
+        }
+        self.described = self.described.max(interfaces.len());
+    }
+
+    /// Appends an Enhanced Packet Block.
+    pub(super) fn packet(
+        &mut self,
+        out: &mut Vec<u8>,
+        packet: &Packet<'_>,
+        captured: u32,
+    ) -> Result<()> {
+        if packet.interface as usize >= self.described {
+            return Err(self.interface_error(packet.interface));
+        }
+        let nanos = u64::try_from(packet.time.nanos()).map_err(|_| time_error(packet))?;
+        let flags: Option<u32> = match packet.direction {
+            Direction::Unknown => None,
+            Direction::In => Some(1),
+            Direction::Out => Some(2),
+        };
+        self.latest = self.latest.max(packet.time);
+        block(out, ENHANCED_PACKET, |out| {
+            for word in [packet.interface, (nanos >> 32) as u32, nanos as u32, captured] {
+                out.extend(word.to_le_bytes());
+            }
+            out.extend(packet.length.to_le_bytes());
+            out.extend(packet.data);
+            pad(out, packet.data.len());
+            if let Some(flags) = flags {
+                option(out, 2, &flags.to_le_bytes());
+                end_of_options(out);
+            }
+        });
+        Ok(())
+    }
+
+    /// Appends an Interface Statistics Block, as of the latest packet, if `interface` is described.
+    pub(super) fn statistics(&self, out: &mut Vec<u8>, interface: u32, stats: &Stats) {
+        if interface as usize >= self.described {
+            return;
+        }
+        let nanos = self.latest.nanos() as u64;
+        block(out, STATISTICS, |out| {
+            for word in [interface, (nanos >> 32) as u32, nanos as u32] {
+                out.extend(word.to_le_bytes());
+            }
+            // Without its packets that a filter turned away uncounted, "received" would be wrong.
+            let received = (!stats.filtered_uncounted).then_some(stats.seen);
+            let counters = [
+                (4, received),
+                (5, stats.interface_dropped),
+                (6, Some(stats.seen.saturating_sub(stats.filtered))),
+                (7, Some(stats.dropped)),
+                (8, Some(stats.delivered)),
+            ];
+            for (code, counter) in counters {
+                if let Some(counter) = counter {
+                    option(out, code, &counter.to_le_bytes());
+                }
+            }
+            end_of_options(out);
+        });
+    }
+
+    /// The whole blocks in `bytes`, which begin with a block.
+    pub(super) fn whole(bytes: &[u8]) -> Counters {
+        let mut whole = Counters::default();
+        while let Some(&[a, b, c, d, e, f, g, h]) = bytes[whole.bytes as usize..].first_chunk() {
+            let end = whole.bytes + u64::from(u32::from_le_bytes([e, f, g, h]));
+            if end > bytes.len() as u64 {
+                break;
+            }
+            whole.bytes = end;
+            whole.packets += u64::from(u32::from_le_bytes([a, b, c, d]) == ENHANCED_PACKET);
+        }
+        whole
+    }
+
+    fn interface_error(&self, interface: u32) -> Error {
+        let asked = format!("write a packet of interface {interface}");
+        let answer = format!("only {} interfaces have been declared", self.described);
+        Error::new(ErrorKind::Invalid, asked, answer)
+    }
+}
+
+/// The body of an Interface Description Block.
+fn describe(out: &mut Vec<u8>, interface: &Interface) {
+    out.extend(interface.link_type.0.to_le_bytes());
+    out.extend([0; 2]);
+    out.extend(interface.snaplen.to_le_bytes());
+    text(out, 2, &interface.name);
+    text(out, 3, &interface.description);
+    // if_tsresol: nanoseconds
+    option(out, 9, &[9]);
+    if !interface.filter.is_empty() {
+        // if_filter: 0 stands for the filter as its author wrote it
+        option(out, 11, &[&[0], cut(&interface.filter, MAX_OPTION - 1)].concat());
+    }
+    end_of_options(out);
+}
+
+/// Appends a block: `body` between its type and lengths.
+#[inline]
+fn block(out: &mut Vec<u8>, kind: u32, body: impl FnOnce(&mut Vec<u8>)) {
+    let start = out.len();
+    out.extend(kind.to_le_bytes());
+    out.extend([0; 4]);
+    body(out);
+    let length = (out.len() - start + 4) as u32;
+    out.extend(length.to_le_bytes());
+    out[start + 4..start + 8].copy_from_slice(&length.to_le_bytes());
+}
+
+/// Appends an option of text, unless that is empty.
+fn text(out: &mut Vec<u8>, code: u16, value: &str) {
+    if !value.is_empty() {
+        option(out, code, cut(value, MAX_OPTION));
+    }
+}
+
+/// The beginning of `text` that an option of `most` bytes can hold.
+fn cut(text: &str, most: usize) -> &[u8] {
+    &text.as_bytes()[..text.floor_char_boundary(most)]
+}
+
+/// Appends an option of at most [`MAX_OPTION`] bytes.
+fn option(out: &mut Vec<u8>, code: u16, value: &[u8]) {
+    out.extend(code.to_le_bytes());
+    out.extend((value.len() as u16).to_le_bytes());
+    out.extend(value);
+    pad(out, value.len());
+}
+
+fn end_of_options(out: &mut Vec<u8>) {
+    out.extend([0; 4]);
+}
+
+/// Appends zeros after `length` bytes up to the next 32-bit boundary.
+#[inline]
+fn pad(out: &mut Vec<u8>, length: usize) {
+    out.extend(&[0; 3][..padded(length) - length]);
+}
+
+fn time_error(packet: &Packet<'_>) -> Error {
+    let asked = format!("write a packet of {} s after the epoch", packet.time.seconds());
+    Error::new(ErrorKind::Unsupported, asked, "a clock that counts from 1970 has no earlier times")
+}

@@ -1,0 +1,252 @@
+//! The writer of one savefile.
+
+use std::io::{self, Write};
+use std::ops::AddAssign;
+
+use linerate_base::{Batch, Error, ErrorKind, Interface, Packet, Result, Stats};
+
+use super::pcap::Pcap;
+use super::pcapng::Pcapng;
+
+/// Bytes collected before they are handed on: one system call for some hundred full frames.
+const BUFFER: usize = 512 << 10;
+
+/// The format of a savefile.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Format {
+    /// pcap: one link type, no names, no statistics; read by everything.
+    Pcap(Precision),
+    /// pcapng, in nanoseconds.
+    #[default]
+    Pcapng,
+}
+
+/// The unit of a pcap file's time stamps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Precision {
+    /// Microseconds; nanoseconds are cut off.
+    Micros,
+    /// Nanoseconds, for readers since 2013.
+    #[default]
+    Nanos,
+}
+
+/// What a savefile says about itself. Texts that are empty are left out, and pcap has no place for them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// The format.
+    pub format: Format,
+    /// The machine that captures (`shb_hardware`).
+    pub hardware: String,
+    /// Its operating system (`shb_os`).
+    pub os: String,
+    /// The program that captures (`shb_userappl`).
+    pub application: String,
+}
+
+/// What has reached a writer's output as whole records.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Packets.
+    pub packets: u64,
+    /// Bytes, headers included. A file cut to this length is valid.
+    pub bytes: u64,
+}
+
+impl AddAssign for Counters {
+    fn add_assign(&mut self, other: Self) {
+        self.packets += other.packets;
+        self.bytes += other.bytes;
+    }
+}
+
+/// Writes one savefile.
+///
+/// Records collect in a buffer of 512 KiB, so that `output` needs none. A writer must be
+/// [finished](Self::finish); one that is dropped has written what it had flushed.
+///
+/// After an error of the output nothing more can be written: the file may end inside a record, and
+/// [`counters`](Self::counters) tells what it holds before that. A packet that the format has no place for
+/// is refused with an error as well, but writing can go on after it.
+#[derive(Debug)]
+pub struct Writer<W: Write> {
+    output: W,
+    encoder: Encoder,
+    buffer: Vec<u8>,
+    /// Packets in the buffer.
+    buffered: u64,
+    counters: Counters,
+    stats: Vec<(u32, Stats)>,
+    failed: bool,
+}
+
+#[derive(Debug)]
+enum Encoder {
+    Pcap(Pcap),
+    Pcapng(Pcapng),
+}
+
+impl<W: Write> Writer<W> {
+    /// Begins a savefile for packets of `interfaces`, to which more can be [declared](Self::declare), and
+    /// hands its header to `output`: a capture that is killed before its first packet leaves a valid file.
+    ///
+    /// The header of a pcap file names the link type of the first interface; without an interface it waits
+    /// for one.
+    ///
+    /// # Errors
+    /// Those of `output`.
+    pub fn new(output: W, options: &Options, interfaces: &[Interface]) -> Result<Self> {
+        let mut buffer = Vec::with_capacity(BUFFER + BUFFER / 8);
+        let encoder = match options.format {
+            Format::Pcap(precision) => Encoder::Pcap(Pcap::new(precision)),
+            Format::Pcapng => {
+                Pcapng::begin(&mut buffer, options);
+                Encoder::Pcapng(Pcapng::default())
+            }
+        };
+        let mut writer = Self {
+            output,
+            encoder,
+            buffer,
+            buffered: 0,
+            counters: Counters::default(),
+            stats: Vec::new(),
+            failed: false,
+        };
+        writer.declare(interfaces);
+        writer.flush()?;
+        Ok(writer)
+    }
+
+    /// Adds those of `interfaces`, the source's whole table, that were not declared before.
+    pub fn declare(&mut self, interfaces: &[Interface]) {
+        match &mut self.encoder {
+            Encoder::Pcap(pcap) => pcap.declare(&mut self.buffer, interfaces),
+            Encoder::Pcapng(pcapng) => pcapng.declare(&mut self.buffer, interfaces),
+        }
+    }
+
+    /// Writes every packet of `batch`, whose interfaces are declared on the way.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write); the packets before the one at fault have been taken.
+    pub fn write_batch(&mut self, batch: &Batch<'_>) -> Result<()> {
+        self.declare(batch.interfaces());
+        batch.iter().try_for_each(|packet| self.write(&packet))
+    }
+
+    /// Writes a packet.
+    ///
+    /// # Errors
+    /// When the output refuses bytes, or the format has no place for the packet: in pcap a second link
+    /// type, or a time before 1970 or after 2106; in pcapng an undeclared interface, or a time before 1970.
+    #[inline]
+    pub fn write(&mut self, packet: &Packet<'_>) -> Result<()> {
+        if self.buffer.len() >= BUFFER {
+            self.drain()?;
+        }
+        let captured = u32::try_from(packet.data.len()).map_err(|_| too_long(packet))?;
+        match &mut self.encoder {
+            Encoder::Pcap(pcap) => pcap.packet(&mut self.buffer, packet, captured)?,
+            Encoder::Pcapng(pcapng) => pcapng.packet(&mut self.buffer, packet, captured)?,
+        }
+        self.buffered += 1;
+        Ok(())
+    }
+
+    /// Sets what [`finish`](Self::finish) will record as the statistics of `interface`; later calls replace
+    /// earlier ones. pcap has no place for them, and neither has pcapng for an undeclared interface.
+    pub fn set_stats(&mut self, interface: u32, stats: Stats) {
+        self.stats.retain(|(other, _)| *other != interface);
+        self.stats.push((interface, stats));
+    }
+
+    /// What has reached the output as whole records. Where the output compresses, that is what the
+    /// compressor has taken.
+    pub fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    /// Bytes of the file so far, those in the buffer included.
+    pub fn size(&self) -> u64 {
+        self.counters.bytes + self.buffer.len() as u64
+    }
+
+    /// Hands everything to the output and flushes that.
+    ///
+    /// # Errors
+    /// Those of the output.
+    pub fn flush(&mut self) -> Result<()> {
+        self.drain()?;
+        self.output.flush().map_err(|error| {
+            self.failed = true;
+            Error::system("write the savefile", error)
+        })
+    }
+
+    /// Writes the statistics, hands everything to the output and flushes it. Where the output is a
+    /// compressor, that must be finished after this.
+    ///
+    /// # Errors
+    /// Those of the output; [`counters`](Self::counters) then tells what the file holds.
+    pub fn finish(&mut self) -> Result<Counters> {
+        if let Encoder::Pcapng(pcapng) = &self.encoder {
+            for (interface, stats) in self.stats.drain(..) {
+                pcapng.statistics(&mut self.buffer, interface, &stats);
+            }
+        }
+        self.flush()?;
+        Ok(self.counters)
+    }
+
+    /// Gives the output back.
+    pub fn into_output(self) -> W {
+        self.output
+    }
+
+    /// Hands the buffer to the output.
+    fn drain(&mut self) -> Result<()> {
+        if self.failed {
+            return Err(Error::new(ErrorKind::Io, "write the savefile", "an earlier write failed"));
+        }
+        let (written, outcome) = write_all(&mut self.output, &self.buffer);
+        self.counters += match outcome {
+            Ok(()) => Counters { packets: self.buffered, bytes: written as u64 },
+            Err(_) => self.whole(written),
+        };
+        self.buffer.clear();
+        self.buffered = 0;
+        outcome.map_err(|error| {
+            self.failed = true;
+            Error::system("write the savefile", error)
+        })
+    }
+
+    /// The whole records among the first `written` bytes of the buffer.
+    fn whole(&self, written: usize) -> Counters {
+        let bytes = &self.buffer[..written];
+        match &self.encoder {
+            Encoder::Pcap(_) => Pcap::whole(bytes, self.counters.bytes == 0),
+            Encoder::Pcapng(_) => Pcapng::whole(bytes),
+        }
+    }
+}
+
+/// As [`Write::write_all`], but tells how much was written before an error.
+fn write_all(output: &mut impl Write, bytes: &[u8]) -> (usize, io::Result<()>) {
+    let mut written = 0;
+    while written < bytes.len() {
+        match output.write(&bytes[written..]) {
+            Ok(0) => return (written, Err(io::ErrorKind::WriteZero.into())),
+            Ok(count) => written += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return (written, Err(error)),
+        }
+    }
+    (written, Ok(()))
+}
+
+fn too_long(packet: &Packet<'_>) -> Error {
+    let asked = format!("write a packet of {} bytes", packet.data.len());
+    Error::new(ErrorKind::Unsupported, asked, "savefiles count a packet's bytes in 32 bits")
+}
