@@ -1,1 +1,45 @@
-//! (under construction)
+//! Where packets come from: live interfaces and savefiles, behind one trait.
+//!
+//! [`open()`] takes a [`Config`] and gives a [`Capture`] with a [`Source`](linerate_base::Source), by the
+//! best back end that works here, and says so when that is not the best one there is. [`open_file`]
+//! gives the packets of a savefile. [`Filtered`] filters any source in user space. [`interfaces()`] and
+//! [`link_types`] tell what there is to capture; [`Interrupt`] ends a wait from outside.
+//!
+//! What a live source promises:
+//!
+//! - **Nothing before the filter.** No packet that the filter turns away is delivered, not even one that
+//!   came while the source was being opened.
+//! - **Whole packets.** VLAN tags that the kernel took off are put back, and count in the length. With a
+//!   cooked link type the header's protocol is then the tag's, and the rest of the tag follows it.
+//! - **Each packet once.** What the host sends to itself is seen on its way in only, as in libpcap.
+//! - **Sums that balance.** `seen = delivered + filtered + dropped + pending` at any time; exactly once the
+//!   source was stopped. Where the kernel does not count what its filter turned away,
+//!   [`filtered_uncounted`](linerate_base::Stats::filtered_uncounted) says so. A batch counts as delivered
+//!   when it is lent out.
+//! - **Faults after packets.** When the interface goes down, is deleted or moves to another namespace,
+//!   all packets from before are delivered first. Then the error comes, once: of kind
+//!   [`Gone`](linerate_base::ErrorKind::Gone), and the source has ended; or of kind
+//!   [`Down`](linerate_base::ErrorKind::Down), and the source can be read on: it delivers again when
+//!   the interface is up again. A renamed interface is captured on. `any` has no such faults.
+//! - **No surprises in memory.** A ring larger than the memory that is free is refused, as the kernel
+//!   would take it from other programs.
+//!
+//! A source keeps to the network namespace in which it was opened, and keeps that alive. It goes on
+//! when the process gives up its privileges. It imports no filter language: filters come as BPF programs.
+
+mod config;
+mod file;
+mod filtered;
+mod interfaces;
+mod interrupt;
+mod link;
+mod live;
+mod open;
+mod privilege;
+
+pub use config::{ANY, Backend, Config, Directions, Fanout, FanoutMode, Filter, MAX_SNAPLEN};
+pub use file::{FileSource, open_file};
+pub use filtered::{Compile, Filtered};
+pub use interfaces::{Capturable, interfaces, link_types};
+pub use interrupt::Interrupt;
+pub use open::{Capture, open};

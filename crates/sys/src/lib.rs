@@ -6,6 +6,7 @@
 //! - [`event`]: waiting: an event flag, and a poll over descriptors
 //! - [`interface`]: the interfaces of a network namespace
 //! - [`libpcap`]: the installed libpcap, loaded at run time, as a peer to compare with
+//! - [`memory`]: the machine's memory
 //! - [`mmap`]: memory shared with the kernel
 //! - [`mount`]: mounts that nobody else sees
 //! - [`netlink`]: links, addresses and neighbours, by routing netlink
@@ -24,6 +25,7 @@ pub mod ethtool;
 pub mod event;
 pub mod interface;
 pub mod libpcap;
+pub mod memory;
 pub mod mmap;
 pub mod mount;
 pub mod netlink;

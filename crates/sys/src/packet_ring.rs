@@ -141,6 +141,14 @@ impl RxRing {
             .then(|| unsafe { std::slice::from_raw_parts_mut(self.block(), self.block_bytes) })
     }
 
+    /// The acquired block; empty when none is.
+    pub fn acquired(&self) -> &[u8] {
+        let length = if self.acquired { self.block_bytes } else { 0 };
+        // SAFETY: as in `acquire`: an acquired block lies inside the mapping and is ours until
+        // `release`, and no exclusive slice of it is alive while `self` is shared.
+        unsafe { std::slice::from_raw_parts(self.block(), length) }
+    }
+
     /// Gives the acquired block back to the kernel and moves on to the next; does nothing when
     /// none is acquired.
     #[inline]
@@ -159,8 +167,9 @@ impl RxRing {
 
     fn status(&self) -> &AtomicU32 {
         // SAFETY: the word lies inside the block, 4-byte aligned as blocks start on pages; kernel
-        // and process access it atomically while both may. It is part of the slice that `acquire`
-        // lends, but no slice is alive here: that borrow is exclusive.
+        // and process access it atomically while both may. It is part of the slices that this
+        // module lends, too, but an exclusive one cannot be alive while `self` is borrowed here,
+        // and with a shared one alive only loads are made: `release` needs `&mut self`.
         unsafe { AtomicU32::from_ptr(self.block().add(layout::BLOCK_STATUS).cast()) }
     }
 }
@@ -206,7 +215,10 @@ mod tests {
         let mut ring = ring();
         hand_over(&mut ring, 0, 7);
         ring.acquire().unwrap()[4095] = 9;
+        assert_eq!(ring.acquired()[4095], 9);
         assert_eq!(ring.acquire().unwrap()[4095], 9);
+        ring.release();
+        assert!(ring.acquired().is_empty());
     }
 
     #[test]

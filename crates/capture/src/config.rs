@@ -1,0 +1,136 @@
+//! What to capture, and how.
+
+use std::fmt;
+use std::str::FromStr;
+
+use linerate_base::LinkType;
+use linerate_bpf::classic::Program;
+
+use crate::Interrupt;
+
+/// The most bytes kept of a packet unless told otherwise; more than any packet has.
+pub const MAX_SNAPLEN: u32 = 262_144;
+
+/// The name that stands for all interfaces at once.
+pub const ANY: &str = "any";
+
+/// What [`open`](crate::open()) is asked for.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Name of the interface, or [`ANY`].
+    pub interface: String,
+    /// The back end to use and no other; `None` takes the best that works.
+    pub backend: Option<Backend>,
+    /// The link type to deliver, one of [`link_types`](crate::link_types); `None` takes the first.
+    pub link_type: Option<LinkType>,
+    /// The most bytes to keep of a packet; 0 means [`MAX_SNAPLEN`].
+    pub snaplen: u32,
+    /// Also see frames that are not addressed to this host.
+    pub promiscuous: bool,
+    /// Which way packets must go.
+    pub direction: Directions,
+    /// Bytes of memory in which packets wait for the application.
+    pub buffer: u64,
+    /// Deliver each packet as soon as it comes, at more cost per packet, rather than many at once.
+    pub immediate: bool,
+    /// Share the packets with the other sources of a group.
+    pub fanout: Option<Fanout>,
+    /// Which packets to deliver; `None` delivers all.
+    pub filter: Option<Filter>,
+    /// What ends a wait for packets.
+    pub interrupt: Interrupt,
+}
+
+impl Config {
+    /// Whole packets, both ways, promiscuous, 64 MiB of buffer, the best back end.
+    pub fn new(interface: impl Into<String>, interrupt: Interrupt) -> Self {
+        Self {
+            interface: interface.into(),
+            backend: None,
+            link_type: None,
+            snaplen: MAX_SNAPLEN,
+            promiscuous: true,
+            direction: Directions::Both,
+            buffer: 64 << 20,
+            immediate: false,
+            fanout: None,
+            filter: None,
+            interrupt,
+        }
+    }
+}
+
+/// A filter, compiled for the two places where it can run.
+#[derive(Clone, Debug)]
+pub struct Filter {
+    /// The filter as its author wrote it.
+    pub text: String,
+    /// For the kernel, which sees a packet as a packet socket does: a VLAN tag stands beside it, and
+    /// of a cooked link type it sees what follows the cooked header. `None`, or a program that the
+    /// kernel does not take, means that the filter runs in user space.
+    pub kernel: Option<Program>,
+    /// For user space, where packets are as they are delivered.
+    pub user: Program,
+}
+
+/// Which way packets must go to be delivered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Directions {
+    /// Either way.
+    #[default]
+    Both,
+    /// Received by the host.
+    In,
+    /// Sent by the host.
+    Out,
+}
+
+/// A group of sources among which the kernel shares packets, each packet to one of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fanout {
+    /// How it shares them.
+    pub mode: FanoutMode,
+    /// The group to join. `None` founds one that nobody else can be in by chance;
+    /// [`Capture::fanout_group`](crate::Capture::fanout_group) tells its number, for the others.
+    pub group: Option<u16>,
+}
+
+pub use linerate_sys::packet_socket::FanoutMode;
+
+/// A way to get packets from the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Backend {
+    /// A ring shared with the kernel (`TPACKET_V3`): no copy, no system call per packet.
+    Ring,
+    /// A packet socket, read many packets at a time: works everywhere, delivers at once.
+    Socket,
+}
+
+impl Backend {
+    /// All of them, best first.
+    pub const ALL: [Self; 2] = [Self::Ring, Self::Socket];
+
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ring => "ring",
+            Self::Socket => "socket",
+        }
+    }
+}
+
+impl fmt::Display for Backend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Backend {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        let found = Self::ALL.into_iter().find(|backend| backend.name() == name);
+        found.ok_or_else(|| format!("no back end is called {name:?}: there are ring and socket"))
+    }
+}

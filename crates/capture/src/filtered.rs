@@ -1,0 +1,184 @@
+//! A filter in user space, around any source.
+
+use std::time::Duration;
+
+use linerate_base::{Batch, Descriptor, Direction, Interface, Packet, Result, Source, Stats};
+use linerate_bpf::classic::{Ancillary, Input, Program, ancillary};
+
+/// Tells the program for packets of an interface, which is asked once, when its first packet comes;
+/// `None` keeps them all.
+pub type Compile = Box<dyn FnMut(&Interface) -> Result<Option<Program>> + Send>;
+
+/// A source that delivers only the packets of another which a filter keeps.
+///
+/// For filters that the kernel does not take, and for savefiles. Packets stay where they are: only the
+/// table of a batch is rewritten. Of the batches that come in, those without a packet left go out empty.
+pub struct Filtered<S> {
+    source: S,
+    compile: Compile,
+    /// By index of the interface.
+    programs: Vec<Option<Program>>,
+    kept: Vec<Descriptor>,
+    filtered: u64,
+}
+
+impl<S: Source> Filtered<S> {
+    /// Filters the packets of `source` with one program for all interfaces.
+    pub fn new(source: S, program: Program) -> Self {
+        Self::with(source, Box::new(move |_| Ok(Some(program.clone()))))
+    }
+
+    /// Filters the packets of each interface with the program that `compile` gives for it, as where
+    /// interfaces have different link types.
+    pub fn with(source: S, compile: Compile) -> Self {
+        Self { source, compile, programs: Vec::new(), kept: Vec::new(), filtered: 0 }
+    }
+
+    /// The source inside.
+    pub fn get_ref(&self) -> &S {
+        &self.source
+    }
+}
+
+impl<S: Source> Source for Filtered<S> {
+    fn interfaces(&self) -> &[Interface] {
+        self.source.interfaces()
+    }
+
+    fn next_batch(&mut self, wait: Duration) -> Result<Option<Batch<'_>>> {
+        let Some(batch) = self.source.next_batch(wait)? else { return Ok(None) };
+        for interface in batch.interfaces().iter().skip(self.programs.len()) {
+            self.programs.push((self.compile)(interface)?);
+        }
+        self.kept.clear();
+        let packets = batch.descriptors().iter().zip(batch.iter());
+        let kept = packets.filter(|(_, packet)| keeps(&self.programs, packet));
+        self.kept.extend(kept.map(|(descriptor, _)| *descriptor));
+        self.filtered += (batch.len() - self.kept.len()) as u64;
+        Ok(Some(Batch::new(batch.region(), &self.kept, batch.interfaces())))
+    }
+
+    fn stats(&mut self) -> Result<Stats> {
+        let mut stats = self.source.stats()?;
+        stats.delivered -= self.filtered;
+        stats.filtered += self.filtered;
+        Ok(stats)
+    }
+
+    fn stop(&mut self) -> Result<()> {
+        self.source.stop()
+    }
+}
+
+fn keeps(programs: &[Option<Program>], packet: &Packet<'_>) -> bool {
+    let Some(program) = &programs[packet.interface as usize] else { return true };
+    let ancillary =
+        Ancillary { packet_type: packet_type(packet.direction), ..Ancillary::default() };
+    program.run(&Input { data: packet.data, length: packet.length, ancillary }) != 0
+}
+
+/// The kernel's number for the way a packet went: of packets that came in, all are to the host.
+fn packet_type(direction: Direction) -> Option<u8> {
+    match direction {
+        Direction::Unknown => None,
+        Direction::In => Some(0),
+        Direction::Out => Some(ancillary::OUTGOING),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use linerate_base::LinkType;
+    use linerate_bpf::classic::{Instruction, opcode};
+
+    use super::*;
+
+    /// Delivers each of its packets of one byte twice: by interface 0 and, unless only one is asked
+    /// for, by interface 1.
+    struct Bytes(Vec<u8>, Vec<Descriptor>, Vec<Interface>, bool);
+
+    impl Bytes {
+        fn new(bytes: &[u8]) -> Self {
+            let interface = |link_type| Interface { link_type, ..Interface::default() };
+            let table = (0..bytes.len() as u32 * 2)
+                .map(|i| Descriptor {
+                    offset: i / 2,
+                    captured: 1,
+                    interface: i % 2,
+                    direction: if i < 4 { Direction::Out } else { Direction::Unknown },
+                    ..Descriptor::default()
+                })
+                .collect();
+            let interfaces = vec![interface(LinkType::ETHERNET), interface(LinkType::RAW)];
+            Self(bytes.to_vec(), table, interfaces, false)
+        }
+    }
+
+    impl Source for Bytes {
+        fn interfaces(&self) -> &[Interface] {
+            &self.2
+        }
+
+        fn next_batch(&mut self, _: Duration) -> Result<Option<Batch<'_>>> {
+            let done = std::mem::replace(&mut self.3, true);
+            Ok((!done).then(|| Batch::new(&self.0, &self.1, &self.2)))
+        }
+
+        fn stats(&mut self) -> Result<Stats> {
+            let packets = if self.3 { self.1.len() as u64 } else { 0 };
+            Ok(Stats { seen: packets, delivered: packets, ..Stats::default() })
+        }
+
+        fn stop(&mut self) -> Result<()> {
+            Ok(())
+        }
+    }
+
+    /// Keeps packets of which `offset` gives `value`.
+    fn equal(offset: u32, value: u32) -> Program {
+        let program = vec![
+            Instruction::new(opcode::LDB_ABS, offset),
+            Instruction::jump(opcode::JEQ_K, value, 0, 1),
+            Instruction::new(opcode::RET_K, 1),
+            Instruction::new(opcode::RET_K, 0),
+        ];
+        Program::new(program).unwrap()
+    }
+
+    fn run(mut source: Filtered<Bytes>) -> (Vec<(u8, u32)>, Stats) {
+        let batch = source.next_batch(Duration::ZERO).unwrap().unwrap();
+        let packets = batch.iter().map(|p| (p.data[0], p.interface)).collect();
+        assert!(source.next_batch(Duration::ZERO).unwrap().is_none());
+        (packets, source.stats().unwrap())
+    }
+
+    #[test]
+    fn packets_turned_away_are_counted_and_the_rest_stays_in_order() {
+        let (packets, stats) = run(Filtered::new(Bytes::new(&[7, 8, 7]), equal(0, 7)));
+        assert_eq!(packets, [(7, 0), (7, 1), (7, 0), (7, 1)]);
+        assert!(stats.balances());
+        assert_eq!((stats.seen, stats.delivered, stats.filtered), (6, 4, 2));
+    }
+
+    #[test]
+    fn each_interface_has_its_own_program() {
+        let compile: Compile =
+            Box::new(|interface| Ok((interface.link_type == LinkType::RAW).then(|| equal(0, 8))));
+        let (packets, _) = run(Filtered::with(Bytes::new(&[7, 8]), compile));
+        assert_eq!(packets, [(7, 0), (8, 0), (8, 1)]);
+    }
+
+    #[test]
+    fn a_program_can_ask_for_the_direction() {
+        let outgoing = equal(ancillary::PACKET_TYPE, ancillary::OUTGOING.into());
+        let (packets, _) = run(Filtered::new(Bytes::new(&[1, 2, 3]), outgoing));
+        assert_eq!(packets, [(1, 0), (1, 1), (2, 0), (2, 1)]);
+    }
+
+    #[test]
+    fn a_filter_that_does_not_compile_is_an_error() {
+        let fault = || linerate_base::Error::new(linerate_base::ErrorKind::Invalid, "a", "b");
+        let mut source = Filtered::with(Bytes::new(&[1]), Box::new(move |_| Err(fault())));
+        assert!(source.next_batch(Duration::ZERO).is_err());
+    }
+}

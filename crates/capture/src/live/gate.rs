@@ -1,0 +1,214 @@
+//! What stands in the kernel before a capture socket: direction, filter, snapshot length.
+//!
+//! All three are one program, so that the kernel turns a packet away before it copies it.
+
+use std::os::fd::BorrowedFd;
+
+use linerate_base::Result;
+use linerate_bpf::classic::{Instruction, Program, ancillary, opcode};
+use linerate_sys::socket_filter::{self, SockFilter};
+
+use crate::Directions;
+
+/// Which packets a program must turn away whatever the filter says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Ways {
+    pub(crate) directions: Directions,
+    pub(crate) loopback: Loopback,
+}
+
+/// Where packets are seen twice, on their way out and on their way in again. The first sight is
+/// turned away, as libpcap does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Loopback {
+    /// Not on this interface.
+    No,
+    /// This interface is the loopback interface.
+    Yes,
+    /// On one of all interfaces, which has this number.
+    One(u32),
+}
+
+/// A program in the kernel, and its count of what it turned away.
+#[derive(Debug)]
+pub(crate) struct Gate {
+    turns_away: bool,
+}
+
+impl Gate {
+    /// Lets nothing through to `socket` until [`open`](Self::open).
+    pub(crate) fn close(socket: BorrowedFd<'_>) -> Result<()> {
+        socket_filter::attach_classic(socket, &[sock_filter(&verdict(0))])
+    }
+
+    /// Lets through to `socket` what `program` keeps.
+    pub(crate) fn open(socket: BorrowedFd<'_>, program: &Program) -> Result<Self> {
+        let instructions: Vec<_> = program.instructions().iter().map(sock_filter).collect();
+        socket_filter::attach_classic(socket, &instructions)?;
+        Ok(Self { turns_away: turns_away(program) })
+    }
+
+    /// Packets that came to the gate, of which `passed` went through.
+    pub(crate) fn seen(&self, passed: u64) -> Result<u64> {
+        Ok(passed)
+    }
+
+    /// True when packets are turned away and nobody counts them.
+    pub(crate) fn is_uncounted(&self) -> bool {
+        self.turns_away
+    }
+}
+
+/// False only for a program that begins by keeping the packet.
+fn turns_away(program: &Program) -> bool {
+    let first = program.instructions()[0];
+    first.code != opcode::RET_K || first.k == 0
+}
+
+/// The program for the kernel that keeps what goes the right way and `filter` keeps, but at most
+/// `snaplen` bytes of a packet.
+///
+/// # Errors
+/// When it is too long for the kernel, or jumps backwards.
+pub(crate) fn compose(filter: &Program, ways: Ways, snaplen: u32) -> Result<Program> {
+    let mut instructions = check_ways(ways);
+    instructions.extend(filter.instructions().iter().map(|i| clip(*i, snaplen)));
+    let program = Program::new(instructions)?;
+    program.check_kernel()?;
+    Ok(program)
+}
+
+/// The program for the kernel that keeps `snaplen` bytes of all that goes the right way.
+pub(crate) fn keep_all(ways: Ways, snaplen: u32) -> Program {
+    let mut instructions = check_ways(ways);
+    instructions.push(verdict(snaplen));
+    Program::new(instructions).expect("a few instructions that end in a return")
+}
+
+/// Instructions that return 0 for packets that go the wrong way, and else leave both registers
+/// as a program finds them at its start.
+fn check_ways(ways: Ways) -> Vec<Instruction> {
+    use ancillary::{INTERFACE_INDEX, PACKET_TYPE};
+    let outgoing = u32::from(ancillary::OUTGOING);
+    let mut check = match (ways.directions, ways.loopback) {
+        (Directions::Both, Loopback::No) => return Vec::new(),
+        (Directions::Both, Loopback::One(index)) => {
+            let refuse = refuse(INTERFACE_INDEX, index);
+            let skip = Instruction::jump(opcode::JEQ_K, outgoing, 0, refuse.len() as u8);
+            [&[load(PACKET_TYPE), skip], &refuse[..]].concat()
+        }
+        (Directions::Both, Loopback::Yes) | (Directions::In, _) => {
+            refuse(PACKET_TYPE, outgoing).to_vec()
+        }
+        (Directions::Out, Loopback::No) => require(PACKET_TYPE, outgoing).to_vec(),
+        (Directions::Out, Loopback::One(index)) => {
+            [require(PACKET_TYPE, outgoing), refuse(INTERFACE_INDEX, index)].concat()
+        }
+        (Directions::Out, Loopback::Yes) => vec![verdict(0)],
+    };
+    check.push(Instruction::new(opcode::LD_IMM, 0));
+    check
+}
+
+/// Turns a packet away if what `offset` asks for is `value`.
+fn refuse(offset: u32, value: u32) -> [Instruction; 3] {
+    [load(offset), Instruction::jump(opcode::JEQ_K, value, 0, 1), verdict(0)]
+}
+
+/// Turns a packet away unless what `offset` asks for is `value`.
+fn require(offset: u32, value: u32) -> [Instruction; 3] {
+    [load(offset), Instruction::jump(opcode::JEQ_K, value, 1, 0), verdict(0)]
+}
+
+fn load(offset: u32) -> Instruction {
+    Instruction::new(opcode::LDW_ABS, offset)
+}
+
+fn verdict(bytes: u32) -> Instruction {
+    Instruction::new(opcode::RET_K, bytes)
+}
+
+fn clip(instruction: Instruction, snaplen: u32) -> Instruction {
+    match instruction.code {
+        opcode::RET_K => Instruction { k: instruction.k.min(snaplen), ..instruction },
+        _ => instruction,
+    }
+}
+
+fn sock_filter(i: &Instruction) -> SockFilter {
+    SockFilter { code: i.code, jt: i.jt, jf: i.jf, k: i.k }
+}
+
+#[cfg(test)]
+mod tests {
+    use linerate_bpf::classic::{Ancillary, Input};
+
+    use super::*;
+
+    const LO: u32 = 1;
+
+    fn verdict_on(program: &Program, outgoing: bool, interface: u32) -> u32 {
+        let ancillary = Ancillary {
+            packet_type: Some(if outgoing { 4 } else { 0 }),
+            interface_index: Some(interface),
+            ..Ancillary::default()
+        };
+        program.run(&Input { ancillary, ..Input::whole(&[0; 60]) })
+    }
+
+    /// For out on 2, in on 2, out on loopback, in on loopback: is it kept?
+    fn kept(directions: Directions, loopback: Loopback) -> [bool; 4] {
+        let program = keep_all(Ways { directions, loopback }, 96);
+        [(true, 2), (false, 2), (true, LO), (false, LO)]
+            .map(|(outgoing, interface)| verdict_on(&program, outgoing, interface) == 96)
+    }
+
+    #[test]
+    fn directions_are_those_of_libpcap() {
+        use Directions::{Both, In, Out};
+        use Loopback::{No, One, Yes};
+        assert_eq!(kept(Both, No)[..2], [true, true]);
+        assert_eq!(kept(In, No)[..2], [false, true]);
+        assert_eq!(kept(Out, No)[..2], [true, false]);
+        assert_eq!(kept(Both, Yes)[2..], [false, true]);
+        assert_eq!(kept(In, Yes)[2..], [false, true]);
+        assert_eq!(kept(Out, Yes)[2..], [false, false]);
+        assert_eq!(kept(Both, One(LO)), [true, true, false, true]);
+        assert_eq!(kept(In, One(LO)), [false, true, false, true]);
+        assert_eq!(kept(Out, One(LO)), [true, false, false, false]);
+    }
+
+    #[test]
+    fn a_filter_finds_its_registers_as_at_its_start_and_keeps_no_more_than_snaplen() {
+        let filter = Program::new(vec![
+            Instruction::jump(opcode::JEQ_K, 0, 0, 1),
+            verdict(1000),
+            verdict(7),
+        ]);
+        let ways = Ways { directions: Directions::In, loopback: Loopback::No };
+        let program = compose(&filter.unwrap(), ways, 96).unwrap();
+        assert_eq!(verdict_on(&program, false, 2), 96);
+        assert_eq!(verdict_on(&program, true, 2), 0);
+    }
+
+    #[test]
+    fn a_filter_that_the_kernel_does_not_take_is_not_composed() {
+        let mut long = vec![load(0); 4095];
+        long.push(verdict(1));
+        let filter = Program::new(long).unwrap();
+        let none = Ways { directions: Directions::Both, loopback: Loopback::No };
+        assert!(compose(&filter, none, 96).is_ok());
+        let ways = Ways { directions: Directions::In, ..none };
+        assert!(compose(&filter, ways, 96).is_err());
+    }
+
+    #[test]
+    fn only_a_program_that_keeps_all_turns_nothing_away() {
+        let none = Ways { directions: Directions::Both, loopback: Loopback::No };
+        assert!(!turns_away(&keep_all(none, 96)));
+        let ways = Ways { directions: Directions::Out, ..none };
+        assert!(turns_away(&keep_all(ways, 96)));
+        let nothing = Program::new(vec![verdict(0)]).unwrap();
+        assert!(turns_away(&compose(&nothing, none, 96).unwrap()));
+    }
+}

@@ -1,0 +1,94 @@
+//! Live sources: a packet socket behind a gate, and two ways to take packets from it.
+//!
+//! The way of a packet through the files here: [`gate`] turns it away or lets it into the socket's
+//! buffer; [`ring`] or [`socket`] takes it out, many at a time; [`block`] finds the packets of a ring's
+//! block; [`framer`] puts back what the kernel took off. [`port`] waits, watches the interface by
+//! [`watch`] and keeps the [`ledger`]. What both ways share is [`Live`]; [`setup`] puts it together for a
+//! [`place`].
+
+pub(crate) mod block;
+pub(crate) mod framer;
+pub(crate) mod gate;
+pub(crate) mod ledger;
+pub(crate) mod place;
+pub(crate) mod port;
+pub(crate) mod ring;
+pub(crate) mod setup;
+pub(crate) mod socket;
+pub(crate) mod watch;
+
+use std::time::{Duration, Instant};
+
+use linerate_base::{Batch, Descriptor, Interface, Result, Source, Stats};
+
+use framer::Framer;
+use port::{Idle, Port};
+
+/// A way to take packets out of a socket's buffer.
+pub(crate) trait Intake {
+    /// Gives the last packets' space back and takes the next packets, if there are any, without
+    /// waiting; returns how many they are.
+    ///
+    /// # Errors
+    /// When what the kernel wrote makes no sense.
+    fn fetch(&mut self, port: &mut Port) -> Result<usize>;
+
+    /// The memory that the packets are in.
+    fn region(&self) -> &[u8];
+
+    /// Where in it they are.
+    fn descriptors(&self) -> &[Descriptor];
+
+    /// What they belong to.
+    fn framer(&self) -> &Framer;
+}
+
+/// A source of packets that come by now.
+#[derive(Debug)]
+pub(crate) struct Live<I> {
+    port: Port,
+    intake: I,
+}
+
+impl<I: Intake> Live<I> {
+    pub(crate) fn new(port: Port, intake: I) -> Self {
+        Self { port, intake }
+    }
+}
+
+impl<I: Intake> Source for Live<I> {
+    fn interfaces(&self) -> &[Interface] {
+        self.intake.framer().interfaces()
+    }
+
+    fn next_batch(&mut self, wait: Duration) -> Result<Option<Batch<'_>>> {
+        let mut deadline = None;
+        loop {
+            let packets = self.intake.fetch(&mut self.port)?;
+            if packets > 0 {
+                self.port.deliver(packets)?;
+                let (region, table) = (self.intake.region(), self.intake.descriptors());
+                return Ok(Some(Batch::new(region, table, self.interfaces())));
+            }
+            match self.port.idle(*deadline.get_or_insert_with(|| after(wait)))? {
+                Idle::Again => {}
+                Idle::Nothing => return Ok(Some(Batch::empty(self.interfaces()))),
+                Idle::End => return Ok(None),
+            }
+        }
+    }
+
+    fn stats(&mut self) -> Result<Stats> {
+        self.port.stats()
+    }
+
+    fn stop(&mut self) -> Result<()> {
+        self.port.stop()
+    }
+}
+
+/// A point in time `wait` from now, or in a hundred years.
+fn after(wait: Duration) -> Instant {
+    const CENTURY: Duration = Duration::from_secs(100 * 365 * 86_400);
+    Instant::now() + wait.min(CENTURY)
+}

@@ -1,0 +1,144 @@
+//! The `ring` back end: a `TPACKET_V3` ring, one block a batch, no copy and no system call per packet.
+
+use std::time::Duration;
+
+use linerate_base::{Descriptor, Error, ErrorKind, Result};
+use linerate_sys::packet_ring::{Geometry, RxRing};
+use linerate_sys::packet_socket::PacketSocket;
+
+use super::Intake;
+use super::block::Walk;
+use super::framer::{Framer, VLAN_TAG};
+use super::port::Port;
+
+/// How long a block may wait for more packets. In immediate mode it is the shortest that the kernel
+/// takes.
+const RETIRE: Duration = Duration::from_millis(50);
+const RETIRE_AT_ONCE: Duration = Duration::from_millis(1);
+
+/// Blocks are large enough that handing one over costs nothing per packet, and small enough that one
+/// stays in the second-level cache while its packets are worked on. More of them also bridge more time
+/// when packets are few: a block is used up by time, too.
+const BLOCK: u64 = 256 << 10;
+
+/// The largest packet, with its header in the ring and what the kernel needs in a block.
+const LARGEST: u64 = (64 << 10) + 512;
+
+/// Fewer blocks and the kernel would wait for the application at every block.
+const FEWEST: u64 = 4;
+
+/// The ring for a buffer of `buffer` bytes, no larger unless that is too small for packets of which
+/// `snaplen` bytes are kept.
+pub(crate) fn geometry(buffer: u64, snaplen: u32, immediate: bool) -> Geometry {
+    let least = (u64::from(snaplen) + 512).min(LARGEST).next_power_of_two().max(4096);
+    let quarter = (buffer / FEWEST).max(1);
+    let block = (1 << quarter.ilog2()).clamp(least, BLOCK);
+    let blocks = (buffer / block).clamp(FEWEST, u32::MAX.into());
+    Geometry {
+        block_bytes: block as u32,
+        blocks: blocks as u32,
+        retire: if immediate { RETIRE_AT_ONCE } else { RETIRE },
+    }
+}
+
+/// Takes packets from a ring.
+#[derive(Debug)]
+pub(crate) struct RingIntake {
+    ring: RxRing,
+    framer: Framer,
+    descriptors: Vec<Descriptor>,
+}
+
+impl RingIntake {
+    /// Gives `socket`, which is not bound yet, a ring.
+    ///
+    /// Before a packet without link-layer header the kernel leaves 28 bytes, enough for any cooked
+    /// header; before others it may leave none, so room for a VLAN tag is reserved (`tpacket_rcv` in
+    /// net/packet/af_packet.c, Linux 6.18).
+    ///
+    /// # Errors
+    /// [`ErrorKind::Exhausted`] when there is no memory for it, [`ErrorKind::Unsupported`] when the
+    /// kernel has no such rings.
+    pub(crate) fn new(socket: &PacketSocket, geometry: &Geometry, framer: Framer) -> Result<Self> {
+        let ring = socket
+            .reserve(VLAN_TAG as u32)
+            .and_then(|()| RxRing::new(socket, geometry))
+            .map_err(|e| refused(geometry, e))?;
+        Ok(Self { ring, framer, descriptors: Vec::new() })
+    }
+}
+
+fn refused(geometry: &Geometry, error: std::io::Error) -> Error {
+    let asked = format!(
+        "allocate a capture ring of {} KiB in {} blocks",
+        geometry.bytes() >> 10,
+        geometry.blocks
+    );
+    match Error::system(asked, error) {
+        e if e.kind() == ErrorKind::Exhausted => e.advise("lower --buffer"),
+        e => e.as_kind(ErrorKind::Unsupported),
+    }
+}
+
+impl Intake for RingIntake {
+    fn fetch(&mut self, port: &mut Port) -> Result<usize> {
+        self.ring.release();
+        self.descriptors.clear();
+        let Some(block) = self.ring.acquire() else { return Ok(0) };
+        let name_of = |index| port.socket().device_name(index).unwrap_or_default();
+        let mut walk = Walk::new(block)?;
+        self.descriptors.reserve(walk.most(block));
+        while let Some(found) = walk.next(block)? {
+            let finished = self.framer.finish(block, &found, &name_of);
+            self.descriptors.push(finished.ok_or_else(no_room)?);
+        }
+        Ok(self.descriptors.len())
+    }
+
+    fn region(&self) -> &[u8] {
+        self.ring.acquired()
+    }
+
+    fn descriptors(&self) -> &[Descriptor] {
+        &self.descriptors
+    }
+
+    fn framer(&self) -> &Framer {
+        &self.framer
+    }
+}
+
+#[cold]
+fn no_room() -> Error {
+    let asked = "read a block of the capture ring";
+    Error::new(ErrorKind::Malformed, asked, "a packet has no room for its header")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::MAX_SNAPLEN;
+
+    fn sizes(buffer: u64, snaplen: u32) -> (u32, u32) {
+        let geometry = geometry(buffer, snaplen, false);
+        (geometry.block_bytes, geometry.blocks)
+    }
+
+    #[test]
+    fn blocks_hold_the_largest_packet_and_sum_up_to_the_buffer() {
+        assert_eq!(sizes(64 << 20, MAX_SNAPLEN), (256 << 10, 256));
+        assert_eq!(sizes(2 << 20, MAX_SNAPLEN), (256 << 10, 8));
+        assert_eq!(sizes(512 << 10, MAX_SNAPLEN), (128 << 10, 4));
+        assert_eq!(sizes(0, MAX_SNAPLEN), (128 << 10, 4));
+        assert_eq!(sizes(64 << 10, 96), (16 << 10, 4));
+        assert_eq!(sizes(1, 0), (4096, 4));
+    }
+
+    #[test]
+    fn no_size_overflows() {
+        for buffer in [u64::MAX, 1 << 40, (1 << 20) + 1] {
+            let (block, blocks) = sizes(buffer, u32::MAX);
+            assert!(block.is_power_of_two() && u64::from(block) * u64::from(blocks) <= buffer);
+        }
+    }
+}

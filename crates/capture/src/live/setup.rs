@@ -1,0 +1,178 @@
+//! Putting a live source together, in the order that lets no packet slip through.
+//!
+//! The socket starts with no protocol and a gate that is closed. Buffer, binding and fanout follow; at
+//! the end the gate opens, in one step, to what the filter keeps.
+
+use std::io;
+use std::os::fd::AsFd;
+
+use linerate_base::{Error, ErrorKind, Result, Source};
+use linerate_bpf::classic::Program;
+use linerate_sys::memory;
+use linerate_sys::packet_ring::Geometry;
+use linerate_sys::packet_socket::{ALL_PROTOCOLS, PacketSocket};
+
+use super::gate::{self, Gate};
+use super::place::{Place, no_device, snaplen};
+use super::port::Port;
+use super::ring::{RingIntake, geometry};
+use super::socket::SocketIntake;
+use super::{Intake, Live};
+use crate::link::level;
+use crate::privilege::explain;
+use crate::{Backend, Capture, Config, Filter, Filtered};
+
+/// Opens a live source by this back end and no other.
+pub(crate) fn open(config: &Config, backend: Backend) -> Result<Capture> {
+    let setup = Setup { config, backend, place: Place::find(config)?, notes: Vec::new() };
+    match backend {
+        Backend::Ring => setup.ring(),
+        Backend::Socket => setup.socket(),
+    }
+}
+
+struct Setup<'a> {
+    config: &'a Config,
+    backend: Backend,
+    place: Place,
+    notes: Vec<String>,
+}
+
+impl Setup<'_> {
+    fn ring(mut self) -> Result<Capture> {
+        let (config, snaplen) = (self.config, snaplen(self.config));
+        let geometry = geometry(config.buffer, snaplen, config.immediate);
+        check_memory(&geometry)?;
+        if geometry.bytes() as u64 > config.buffer {
+            let least = geometry.bytes() >> 10;
+            self.notes
+                .push(format!("the ring takes {least} KiB, the least for {snaplen}-byte packets"));
+        }
+        let socket = self.closed_socket()?;
+        let intake = RingIntake::new(&socket, &geometry, self.place.framer(config))?;
+        self.finish(socket, intake)
+    }
+
+    fn socket(mut self) -> Result<Capture> {
+        let socket = self.closed_socket()?;
+        let prepared = socket.enable_aux_data().and_then(|()| socket.enable_timestamps());
+        prepared.map_err(|e| explain(self.asked(), e))?;
+        self.size_queue(&socket)?;
+        let intake = SocketIntake::new(snaplen(self.config), self.place.framer(self.config));
+        self.finish(socket, intake)
+    }
+
+    fn asked(&self) -> String {
+        format!("capture on {}", self.config.interface)
+    }
+
+    fn closed_socket(&self) -> Result<PacketSocket> {
+        let socket = PacketSocket::open(level(self.place.link_type))
+            .map_err(|e| explain(self.asked(), e))?;
+        Gate::close(socket.as_fd())?;
+        Ok(socket)
+    }
+
+    /// The kernel doubles what it is asked for, for its own use.
+    fn size_queue(&mut self, socket: &PacketSocket) -> Result<()> {
+        let asked = usize::try_from(self.config.buffer).unwrap_or(usize::MAX).min(LARGEST_QUEUE);
+        let granted = socket.set_receive_buffer(asked).map_err(|e| explain(self.asked(), e))? / 2;
+        if granted < asked {
+            let limit = "an administrator, or the sysctl net.core.rmem_max, can allow more";
+            self.notes.push(format!("the buffer has {granted} of {asked} bytes: {limit}"));
+        }
+        Ok(())
+    }
+
+    fn finish<I: Intake + Send + 'static>(
+        mut self,
+        socket: PacketSocket,
+        intake: I,
+    ) -> Result<Capture> {
+        self.bind(&socket)?;
+        let fanout_group = self.join_fanout(&socket)?;
+        let (gate, user) = self.open_gate(&socket)?;
+        let interface = self.place.interface(self.config);
+        let Place { link, inquiry, .. } = self.place;
+        let port = Port::new(socket, gate, link, self.config.interrupt.clone(), inquiry);
+        let live = Live::new(port, intake);
+        let source: Box<dyn Source + Send> = match user {
+            Some(program) => Box::new(Filtered::new(live, program)),
+            None => Box::new(live),
+        };
+        Ok(Capture { source, backend: self.backend, interface, fanout_group, notes: self.notes })
+    }
+
+    fn bind(&self, socket: &PacketSocket) -> Result<()> {
+        let link = &self.place.link;
+        let refused = |error| no_device(&link.name, error);
+        if self.config.promiscuous && !self.place.is_any() {
+            socket.set_promiscuous(link.index).map_err(refused)?;
+        }
+        socket.bind(link.index, ALL_PROTOCOLS).map_err(refused)?;
+        match socket.take_error().map_err(refused)? {
+            Some(error) if error.kind() == io::ErrorKind::NetworkDown => {
+                Err(Error::new(ErrorKind::Down, self.asked(), "the interface is down")
+                    .advise(format!("`ip link set dev {} up` brings it up", link.name)))
+            }
+            Some(error) => Err(refused(error)),
+            None => Ok(()),
+        }
+    }
+
+    fn join_fanout(&self, socket: &PacketSocket) -> Result<Option<u16>> {
+        let Some(fanout) = self.config.fanout else { return Ok(None) };
+        let joined = socket.join_fanout(fanout.group, fanout.mode);
+        let group = joined.and_then(|()| socket.fanout_group());
+        group.map(Some).map_err(|e| {
+            let number =
+                fanout.group.map_or("a new fanout group".into(), |g| format!("fanout group {g}"));
+            Error::system(format!("{} as part of {number}", self.asked()), e)
+        })
+    }
+
+    /// Opens the gate to what the filter keeps; where the kernel does not take the filter, to all,
+    /// and tells the program for user space.
+    fn open_gate(&mut self, socket: &PacketSocket) -> Result<(Gate, Option<Program>)> {
+        let (ways, snaplen) = (self.place.ways(self.config), snaplen(self.config));
+        let Some(filter) = &self.config.filter else {
+            return Ok((Gate::open(socket.as_fd(), &gate::keep_all(ways, snaplen))?, None));
+        };
+        let in_kernel = in_kernel(filter)
+            .and_then(|program| gate::compose(program, ways, snaplen))
+            .and_then(|program| Gate::open(socket.as_fd(), &program));
+        match in_kernel {
+            Ok(gate) => Ok((gate, None)),
+            Err(error) => {
+                self.notes.push(format!("filtering in user space: {}", error.answered()));
+                let gate = Gate::open(socket.as_fd(), &gate::keep_all(ways, snaplen))?;
+                Ok((gate, Some(filter.user.clone())))
+            }
+        }
+    }
+}
+
+/// The largest queue that setsockopt(2) can express, and the kernel can double.
+const LARGEST_QUEUE: usize = (i32::MAX / 2) as usize;
+
+fn in_kernel(filter: &Filter) -> Result<&Program> {
+    let none = || {
+        Error::new(
+            ErrorKind::Unsupported,
+            "filter in the kernel",
+            "the filter cannot run in the kernel",
+        )
+    };
+    filter.kernel.as_ref().ok_or_else(none)
+}
+
+/// The kernel would rather take memory from others than refuse a ring.
+fn check_memory(geometry: &Geometry) -> Result<()> {
+    let Ok(available) = memory::available() else { return Ok(()) };
+    if geometry.bytes() as u64 <= available {
+        return Ok(());
+    }
+    let asked = format!("allocate a capture ring of {} MiB", geometry.bytes() >> 20);
+    let answered = format!("{} MiB of memory are free", available >> 20);
+    Err(Error::new(ErrorKind::Exhausted, asked, answered).advise("lower --buffer"))
+}
