@@ -1,5 +1,6 @@
 //! Every system call of linerate, and all of its unsafe code.
 //!
+//! - [`bpf`]: bpf(2): counters shared with extended programs, and loading these
 //! - [`capability`]: what this process may do, and giving it up
 //! - [`cpu`]: which cores a thread runs on
 //! - [`ethtool`]: what a network driver tells and lets be switched
@@ -19,6 +20,7 @@
 //! - [`usage`]: what a finished child process used
 //! - [`userns`]: root over what one makes, without being root
 
+pub mod bpf;
 pub mod capability;
 pub mod cpu;
 pub mod ethtool;
