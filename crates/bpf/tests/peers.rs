@@ -6,12 +6,7 @@ use linerate_bpf::classic::{Input, Instruction, Program, ancillary, opcode::*};
 use linerate_lab::need;
 use linerate_sys::socket_filter::Judge;
 use proptest::prelude::*;
-use support::{libpcap, packets, programs, raw};
-
-/// What a socket gets of a packet on which a filter gives `verdict`.
-fn kept(verdict: u32, packet: &[u8]) -> Option<usize> {
-    (verdict != 0).then_some(packet.len().min(verdict as usize))
-}
+use support::{kept, libpcap, packets, programs, raw};
 
 #[test]
 fn libpcap_gives_the_same_verdicts() {

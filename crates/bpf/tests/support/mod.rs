@@ -91,3 +91,8 @@ fn lay_out(mut steps: Vec<Vec<Instruction>>) -> Vec<Instruction> {
 pub(crate) fn packets() -> impl Strategy<Value = Vec<u8>> {
     proptest::collection::vec(prop_oneof![any::<u8>(), 0..4_u8], 0..80)
 }
+
+/// What a socket gets of a packet on which a filter gives `verdict`.
+pub(crate) fn kept(verdict: u32, packet: &[u8]) -> Option<usize> {
+    (verdict != 0).then_some(packet.len().min(verdict as usize))
+}

@@ -1,0 +1,145 @@
+use super::{Instruction, Operand, Register, Test};
+
+/// A place in a program that jumps can name before or after it is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Label(usize);
+
+/// Why a program could not be assembled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AssembleError {
+    /// A jump's distance is kept in 16 bits.
+    #[error("the jump at {at} leads {distance} instructions away, 32767 is the most")]
+    TooFar {
+        /// Index of the jump.
+        at: usize,
+        /// Where it should lead, from the instruction after it.
+        distance: i64,
+    },
+    /// A jump names a label that was never placed.
+    #[error("the jump at {at} leads to a label that was never placed")]
+    Unplaced {
+        /// Index of the jump.
+        at: usize,
+    },
+}
+
+/// A program being written.
+#[derive(Debug, Default)]
+pub struct Assembler {
+    program: Vec<Instruction>,
+    /// Where each label is, once it is known.
+    labels: Vec<Option<usize>>,
+    /// The jumps, by index, and their labels.
+    jumps: Vec<(usize, Label)>,
+}
+
+impl Assembler {
+    /// An empty program.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Makes a label, to be placed once.
+    pub fn label(&mut self) -> Label {
+        self.labels.push(None);
+        Label(self.labels.len() - 1)
+    }
+
+    /// Places a label: it names the next instruction.
+    ///
+    /// # Panics
+    /// If the label was placed before, or comes from another assembler.
+    pub fn place(&mut self, label: Label) {
+        let before = self.labels[label.0].replace(self.program.len());
+        assert!(before.is_none(), "a label is placed once");
+    }
+
+    /// Appends an instruction.
+    pub fn push(&mut self, instruction: Instruction) {
+        self.program.push(instruction);
+    }
+
+    /// Appends a jump.
+    pub fn jump(&mut self, to: Label) {
+        self.push_jump(Instruction::jump(), to);
+    }
+
+    /// Appends a jump that is taken if `dst test operand` over 64 bits.
+    pub fn jump_if(&mut self, test: Test, dst: Register, operand: impl Into<Operand>, to: Label) {
+        self.push_jump(Instruction::jump_if(test, dst, operand.into()), to);
+    }
+
+    /// Appends a jump that is taken if `dst test operand` over the lower 32 bits.
+    pub fn jump_if32(&mut self, test: Test, dst: Register, operand: impl Into<Operand>, to: Label) {
+        self.push_jump(Instruction::jump_if32(test, dst, operand.into()), to);
+    }
+
+    fn push_jump(&mut self, jump: Instruction, to: Label) {
+        self.jumps.push((self.program.len(), to));
+        self.push(jump);
+    }
+
+    /// The program, every jump with its distance.
+    pub fn finish(mut self) -> Result<Vec<Instruction>, AssembleError> {
+        for &(at, label) in &self.jumps {
+            let target = self.labels[label.0].ok_or(AssembleError::Unplaced { at })?;
+            let distance = target as i64 - at as i64 - 1;
+            let short = i16::try_from(distance);
+            self.program[at].offset = short.map_err(|_| AssembleError::TooFar { at, distance })?;
+        }
+        Ok(self.program)
+    }
+}
+
+impl Extend<Instruction> for Assembler {
+    fn extend<I: IntoIterator<Item = Instruction>>(&mut self, instructions: I) {
+        self.program.extend(instructions);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Register::R0;
+    use super::*;
+
+    /// A jump over `skipped` instructions, or back over them.
+    fn jump_over(skipped: usize, backward: bool) -> Result<i16, AssembleError> {
+        let mut assembler = Assembler::new();
+        let label = assembler.label();
+        if backward {
+            assembler.place(label);
+        } else {
+            assembler.jump(label);
+        }
+        assembler.extend(vec![Instruction::mov(R0, 0); skipped]);
+        if backward {
+            assembler.jump(label);
+        } else {
+            assembler.place(label);
+        }
+        let program = assembler.finish()?;
+        Ok(program[if backward { skipped } else { 0 }].offset)
+    }
+
+    #[test]
+    fn distances_count_from_the_next_instruction() {
+        assert_eq!((jump_over(0, false), jump_over(3, false)), (Ok(0), Ok(3)));
+        assert_eq!((jump_over(0, true), jump_over(3, true)), (Ok(-1), Ok(-4)));
+    }
+
+    #[test]
+    fn distances_have_sixteen_bits() {
+        let too_far = |at, distance| Err(AssembleError::TooFar { at, distance });
+        assert_eq!((jump_over(32767, false), jump_over(32767, true)), (Ok(i16::MAX), Ok(i16::MIN)));
+        assert_eq!(jump_over(32768, false), too_far(0, 32768));
+        assert_eq!(jump_over(32768, true), too_far(32768, -32769));
+    }
+
+    #[test]
+    fn a_label_must_be_placed() {
+        let mut assembler = Assembler::new();
+        let label = assembler.label();
+        assembler.jump_if(Test::Equal, R0, 1, label);
+        assert_eq!(assembler.finish(), Err(AssembleError::Unplaced { at: 0 }));
+    }
+}
