@@ -137,6 +137,10 @@ impl Port {
         self.wait_for_rest(deadline, limit)
     }
 
+    fn is_stopped(&self) -> bool {
+        self.barrier.is_none()
+    }
+
     fn is_drained(&mut self, limit: Instant) -> Result<bool> {
         self.read_counters()?;
         Ok(self.ledger.pending() == 0 || Instant::now() >= limit)
@@ -202,7 +206,7 @@ impl Port {
     fn look_at_link(&mut self) -> Result<()> {
         let fault = match self.link.state(&self.socket)? {
             LinkState::Up => None,
-            LinkState::Down if self.is_down => return Ok(()),
+            LinkState::Down if self.is_down || self.is_stopped() => return Ok(()),
             LinkState::Down => Some(self.link.down()),
             LinkState::Gone => Some(self.link.gone()),
         };

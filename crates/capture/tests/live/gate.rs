@@ -1,0 +1,165 @@
+//! Filters and directions.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use linerate_base::Direction;
+use linerate_bpf::classic::{Instruction, Program, opcode};
+use linerate_capture::{Backend, Config, Directions, Filter};
+use linerate_lab::traffic::send_frames;
+
+use crate::common::*;
+
+/// Keeps numbered frames whose number is a multiple of 4.
+fn every_fourth() -> Program {
+    let program = vec![
+        Instruction::new(opcode::LDH_ABS, 12),
+        Instruction::jump(opcode::JEQ_K, ETHER_TYPE.into(), 0, 2),
+        Instruction::new(opcode::LDW_ABS, 14),
+        Instruction::jump(opcode::JSET_K, 3, 0, 1),
+        Instruction::new(opcode::RET_K, 0),
+        Instruction::new(opcode::RET_K, 262_144),
+    ];
+    Program::new(program).unwrap()
+}
+
+/// `program`, made too long for the kernel by instructions that do nothing.
+fn padded(program: &Program) -> Program {
+    let mut instructions = vec![Instruction::new(opcode::LD_IMM, 0); 4096];
+    instructions.extend(program.instructions());
+    Program::new(instructions).unwrap()
+}
+
+fn filter(kernel: Option<Program>) -> Option<Filter> {
+    Some(Filter { text: "every fourth".into(), kernel, user: every_fourth() })
+}
+
+#[test]
+fn the_filter_keeps_its_packets_and_the_rest_is_accounted_for() {
+    let Some(lab) = quiet_pair() else { return };
+    let b = lab.host("b");
+    let sent = frames(1000, 60);
+    for backend in Backend::ALL {
+        let config = Config { filter: filter(Some(every_fourth())), ..config(b, backend) };
+        let mut capture = open_on(b, &config);
+        assert_eq!(capture.notes, [] as [String; 0]);
+        assert_eq!(capture.interface.filter, "every fourth");
+        send_frames(lab.host("a"), &sent).unwrap();
+        let packets = fetch(&mut capture.source, 250);
+        let (rest, stats) = finish(&mut capture.source);
+        let expected: Vec<_> = sent.iter().step_by(4).cloned().collect();
+        assert!(data(&packets) == expected && rest.is_empty(), "{backend}");
+        assert_eq!(stats.delivered, 250);
+        assert_eq!(stats.seen, if stats.filtered_uncounted { 250 } else { 1000 }, "{backend}");
+    }
+}
+
+#[test]
+fn a_filter_that_the_kernel_does_not_take_runs_in_user_space_and_says_so() {
+    let Some(lab) = quiet_pair() else { return };
+    let b = lab.host("b");
+    for kernel in [None, Some(padded(&every_fourth()))] {
+        for backend in Backend::ALL {
+            let config = Config { filter: filter(kernel.clone()), ..config(b, backend) };
+            let mut capture = open_on(b, &config);
+            let [note] = &capture.notes[..] else { panic!("{:?}", capture.notes) };
+            assert!(note.starts_with("filtering in user space: "), "{note}");
+            send_frames(lab.host("a"), &frames(1000, 60)).unwrap();
+            assert_eq!(fetch(&mut capture.source, 250).len(), 250);
+            let (_, stats) = finish(&mut capture.source);
+            assert_eq!((stats.seen, stats.delivered, stats.filtered), (1000, 250, 750));
+            assert!(!stats.filtered_uncounted);
+        }
+    }
+}
+
+#[test]
+fn only_the_direction_asked_for_is_delivered() {
+    let Some(lab) = quiet_pair() else { return };
+    let b = lab.host("b");
+    for backend in Backend::ALL {
+        for (directions, expected) in [
+            (Directions::In, &[Direction::In][..]),
+            (Directions::Out, &[Direction::Out]),
+            (Directions::Both, &[Direction::In, Direction::Out]),
+        ] {
+            let config = Config { direction: directions, ..config(b, backend) };
+            let mut capture = open_on(b, &config);
+            send_frames(lab.host("a"), &frames(1, 60)).unwrap();
+            send_frames(b, &frames(1, 60)).unwrap();
+            let packets = fetch(&mut capture.source, expected.len());
+            let (rest, stats) = finish(&mut capture.source);
+            let seen: Vec<_> = packets.iter().chain(&rest).map(|p| p.direction).collect();
+            assert_eq!(seen, expected, "{backend} {directions:?}");
+            assert!(stats.filtered_uncounted || stats.seen == 2, "{stats:?}");
+        }
+    }
+}
+
+#[test]
+fn loopback_shows_each_packet_once() {
+    let Some(lab) = quiet_pair() else { return };
+    let b = lab.host("b");
+    for backend in Backend::ALL {
+        for (name, header) in [("lo", 14), ("any", 20)] {
+            let config = Config { interface: name.into(), ..config(b, backend) };
+            let mut capture = open_on(b, &config);
+            b.run(|| {
+                let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+                for _ in 0..10 {
+                    socket.send_to(&[7; 100], socket.local_addr().unwrap()).unwrap();
+                }
+            });
+            let packets = fetch(&mut capture.source, 10);
+            let (rest, _) = finish(&mut capture.source);
+            assert_eq!(packets.len() + rest.len(), 10, "{backend} {name}");
+            assert!(packets.iter().all(|p| p.data.len() == header + 20 + 8 + 100));
+            assert!(packets.iter().all(|p| p.direction == Direction::In));
+        }
+    }
+}
+
+#[test]
+fn nothing_slips_through_before_the_filter_is_in_place() {
+    let Some(lab) = quiet_pair() else { return };
+    let (a, b) = (lab.host("a"), lab.host("b"));
+    let ends = AtomicBool::new(false);
+    let unwanted: Vec<_> = (0..64).map(|n| frame(n * 4 + 1, 60)).collect();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !ends.load(Ordering::Relaxed) {
+                send_frames(a, &unwanted).unwrap();
+            }
+        });
+        for backend in [Backend::Ring, Backend::Socket].repeat(20) {
+            let config = Config { filter: filter(Some(every_fourth())), ..config(b, backend) };
+            let mut capture = open_on(b, &config);
+            let (packets, stats) = finish(&mut capture.source);
+            assert!(packets.is_empty(), "{backend}: {packets:?}");
+            assert_eq!((stats.delivered, stats.dropped), (0, 0));
+        }
+        ends.store(true, Ordering::Relaxed);
+    });
+}
+
+#[test]
+fn counts_are_exact_when_stopped_in_the_middle_of_a_flood() {
+    let Some(lab) = quiet_pair() else { return };
+    let (a, b) = (lab.host("a"), lab.host("b"));
+    let ends = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !ends.load(Ordering::Relaxed) {
+                send_frames(a, &frames(64, 60)).unwrap();
+            }
+        });
+        for backend in [Backend::Ring, Backend::Socket].repeat(20) {
+            let config = Config { filter: filter(Some(every_fourth())), ..config(b, backend) };
+            let mut capture = open_on(b, &config);
+            let first = fetch(&mut capture.source, 100);
+            let (rest, stats) = finish(&mut capture.source);
+            assert_eq!(stats.delivered, (first.len() + rest.len()) as u64);
+            assert_eq!((stats.pending, stats.balances()), (0, true), "{backend}: {stats:?}");
+        }
+        ends.store(true, Ordering::Relaxed);
+    });
+}

@@ -1,0 +1,10 @@
+//! Live capture between two hosts of a lab, by every back end.
+
+mod any;
+mod common;
+mod delivery;
+mod fanout;
+mod faults;
+mod gate;
+mod overload;
+mod privilege;
