@@ -20,7 +20,7 @@ use crate::{Lab, Plan};
 /// What every host's interface is called.
 const WIRE: &str = "wire0";
 
-/// Carrier comes within milliseconds; this is for machines that are very busy.
+/// Everything comes within milliseconds; this is for machines that are very busy.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(crate) fn build(plan: &Plan) -> Result<Lab> {
@@ -31,7 +31,7 @@ pub(crate) fn build(plan: &Plan) -> Result<Lab> {
         inside(&host.namespace, || configure(plan, &hosts, host))?;
     }
     for host in &hosts {
-        inside(&host.namespace, || wait_for_carrier(&host.interface))?;
+        inside(&host.namespace, || wait_until_ready(host))?;
     }
     Ok(Lab { hosts, _hub: hub })
 }
@@ -134,14 +134,24 @@ pub(crate) fn has_ipv6() -> bool {
     Path::new("/proc/net/if_inet6").exists()
 }
 
-/// The kernel passes a carrier on in the background; until it has, packets are dropped.
-fn wait_for_carrier(name: &str) -> Result<()> {
+/// The kernel passes a carrier on, and takes IPv6 addresses into use, in the background; until
+/// then packets are lost.
+fn wait_until_ready(host: &Host) -> Result<()> {
     let start = Instant::now();
-    while !interface::by_name(name)?.is_running {
+    while !is_ready(host)? {
         if start.elapsed() > PATIENCE {
-            return Err(Error::new(ErrorKind::Down, "build a lab", "the wire has no carrier"));
+            return Err(Error::new(ErrorKind::Down, "build a lab", "the wire does not come up"));
         }
         thread::sleep(Duration::from_millis(1));
     }
     Ok(())
+}
+
+fn is_ready(host: &Host) -> Result<bool> {
+    for (address, _) in host.addresses() {
+        if !netlink::is_local(address)? {
+            return Ok(false);
+        }
+    }
+    Ok(interface::by_index(host.index)?.is_running)
 }

@@ -10,12 +10,11 @@ mod common;
 use std::env;
 use std::fs::{self, Permissions};
 use std::io::{self, BufRead, BufReader, Write};
-use std::net::UdpSocket;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 use std::thread;
 
-use common::{is_alive, is_held, wait_until};
+use common::{bind, is_alive, is_held, wait_until};
 use linerate_base::ErrorKind;
 use linerate_lab::{Child, Lab, become_root_in_user_namespace, need};
 use linerate_sys::netns::Namespace;
@@ -81,8 +80,8 @@ fn build_as_a_user() {
     check_advice();
     let lab = Lab::plan().host("a").host("b").queues(2).without_offloads().build().unwrap();
     let (a, b) = (lab.host("a"), lab.host("b"));
-    let receiver = b.run(|| UdpSocket::bind((b.ipv4(), 7)).unwrap());
-    let sender = a.run(|| UdpSocket::bind((a.ipv4(), 0)).unwrap());
+    let receiver = b.run(|| bind((b.ipv4(), 7)));
+    let sender = a.run(|| bind((a.ipv4(), 0)));
     sender.send_to(b"hello", (b.ipv4(), 7)).unwrap();
     let mut buffer = [0; 5];
     receiver.recv(&mut buffer).unwrap();

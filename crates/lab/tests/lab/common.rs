@@ -1,6 +1,7 @@
 //! What several of these tests look for.
 
 use std::fs;
+use std::net::{ToSocketAddrs, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
@@ -17,6 +18,13 @@ pub(crate) fn wait_until(what: &str, condition: impl Fn() -> bool) {
         thread::sleep(Duration::from_millis(10));
     }
     panic!("never came true: {what}");
+}
+
+/// A socket on which waiting for a packet that was lost ends in an error.
+pub(crate) fn bind(address: impl ToSocketAddrs) -> UdpSocket {
+    let socket = UdpSocket::bind(address).unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    socket
 }
 
 /// True while a thread is in the network namespace `id`, or a process has a descriptor of it.

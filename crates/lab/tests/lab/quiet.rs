@@ -1,17 +1,14 @@
 //! On a quiet wire is nothing but what was sent there.
 
-use std::fs;
-use std::net::UdpSocket;
+use std::net::IpAddr;
 use std::thread;
 use std::time::Duration;
 
+use crate::common::bind;
 use linerate_lab::{Host, Lab, need};
 
-/// Packets that the host's interface received, by the kernel's count.
 fn received(host: &Host) -> u64 {
-    let table = host.run(|| fs::read_to_string("/proc/thread-self/net/dev")).unwrap();
-    let line = table.lines().find_map(|line| line.trim().strip_prefix("wire0:")).unwrap();
-    line.split_whitespace().nth(1).unwrap().parse().unwrap()
+    host.counters().unwrap().received
 }
 
 #[test]
@@ -33,11 +30,11 @@ fn kernels_are_silent_and_both_families_work() {
     assert_eq!((received(a), received(b)), (0, 2));
 }
 
-fn deliver(from: &Host, to: &Host, address: std::net::IpAddr) {
-    let receiver = to.run(|| UdpSocket::bind((address, 0)).unwrap());
+fn deliver(from: &Host, to: &Host, address: IpAddr) {
+    let receiver = to.run(|| bind((address, 0)));
     let peer = receiver.local_addr().unwrap();
-    let sender = from.run(|| UdpSocket::bind((if peer.is_ipv6() { "::" } else { "0.0.0.0" }, 0)));
-    sender.unwrap().send_to(b"hello", peer).unwrap();
+    let sender = from.run(|| bind((if peer.is_ipv6() { "::" } else { "0.0.0.0" }, 0)));
+    sender.send_to(b"hello", peer).unwrap();
     let mut buffer = [0; 5];
     assert_eq!(receiver.recv(&mut buffer).unwrap(), 5);
 }

@@ -2,6 +2,7 @@
 
 use std::net::UdpSocket;
 
+use crate::common::bind;
 use linerate_base::ErrorKind;
 use linerate_lab::traffic::{self, Flow, Sent};
 use linerate_lab::{Host, Lab, need};
@@ -21,8 +22,8 @@ fn received(host: &Host, work: impl FnOnce()) -> Sent {
     }
 }
 
-fn bind(flow: &Flow<'_>, host: &Host) -> UdpSocket {
-    host.run(|| UdpSocket::bind(flow.destination()).unwrap())
+fn receiver(flow: &Flow<'_>, host: &Host) -> UdpSocket {
+    host.run(|| bind(flow.destination()))
 }
 
 #[test]
@@ -33,7 +34,7 @@ fn frames_arrive_as_datagrams_in_order() {
     let lab = quiet_pair();
     let (a, b) = (lab.host("a"), lab.host("b"));
     for flow in [Flow::ipv4(a, b, 1000, 2000), Flow::ipv6(a, b, 1000, 2000)] {
-        let socket = bind(&flow, b);
+        let socket = receiver(&flow, b);
         let header = if flow.source().is_ipv6() { 62 } else { 42 };
         let sent = flow.send_frames(100, 20).unwrap();
         assert_eq!(sent, Sent { packets: 100, bytes: 100 * (header + 20) });
@@ -54,7 +55,7 @@ fn many_frames_are_counted_exactly() {
     let lab = quiet_pair();
     let (a, b) = (lab.host("a"), lab.host("b"));
     let flow = Flow::ipv4(a, b, 1, 2);
-    let _socket = bind(&flow, b);
+    let _socket = receiver(&flow, b);
     let mut sent = Sent::default();
     let got = received(b, || sent = flow.send_frames(50_000, 18).unwrap());
     assert_eq!((sent.packets, sent), (50_000, got));
@@ -68,7 +69,7 @@ fn datagrams_are_counted_exactly() {
     let lab = quiet_pair();
     let (a, b) = (lab.host("a"), lab.host("b"));
     for flow in [Flow::ipv4(a, b, 1000, 2000), Flow::ipv6(a, b, 1000, 2000)] {
-        let _socket = bind(&flow, b);
+        let _socket = receiver(&flow, b);
         let mut sent = Sent::default();
         let got = received(b, || sent = flow.send_datagrams(1000, 100).unwrap());
         assert_eq!((sent.packets, sent), (1000, got));

@@ -1,4 +1,4 @@
-//! Addresses of links, and of their neighbours.
+//! Addresses of links, of their neighbours, of the host.
 
 use std::net::IpAddr;
 
@@ -8,12 +8,13 @@ use netlink_packet_route::address::{AddressAttribute, AddressFlags, AddressMessa
 use netlink_packet_route::neighbour::{
     NeighbourAddress, NeighbourAttribute, NeighbourMessage, NeighbourState,
 };
+use netlink_packet_route::route::{RouteAttribute, RouteMessage, RouteType};
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 
 use super::exchange;
 
-/// Gives the link an address with a prefix of `prefix` bits, usable at once: an IPv6 address is
-/// not checked for duplicates first.
+/// Gives the link an address with a prefix of `prefix` bits. An IPv6 address is not checked for
+/// duplicates first, but becomes usable in the background: see [`is_local`].
 ///
 /// # Errors
 /// When the link is not there or has the address already, or without CAP_NET_ADMIN.
@@ -34,6 +35,23 @@ pub fn add_address(index: u32, address: IpAddr, prefix: u8) -> Result<()> {
 
 fn flags(address: IpAddr) -> AddressFlags {
     if address.is_ipv6() { AddressFlags::Nodad } else { AddressFlags::empty() }
+}
+
+/// Whether packets to `address` are delivered to the host itself.
+///
+/// # Errors
+/// When the address cannot be routed at all.
+pub fn is_local(address: IpAddr) -> Result<bool> {
+    let mut message = RouteMessage::default();
+    message.header.address_family = family(address);
+    message.header.destination_prefix_length = if address.is_ipv6() { 128 } else { 32 };
+    message.attributes = vec![RouteAttribute::Destination(address.into())];
+    let asked = format!("find the route to {address}");
+    let objects = exchange(&asked, RouteNetlinkMessage::GetRoute(message), 0)?;
+    Ok(objects.iter().any(|object| match object {
+        RouteNetlinkMessage::NewRoute(route) => route.header.kind == RouteType::Local,
+        _ => false,
+    }))
 }
 
 /// Tells the link for good which hardware address its neighbour `address` has.
@@ -60,4 +78,15 @@ pub fn add_neighbour(index: u32, address: IpAddr, hardware_address: [u8; 6]) -> 
 
 fn family(address: IpAddr) -> AddressFamily {
     if address.is_ipv6() { AddressFamily::Inet6 } else { AddressFamily::Inet }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::Ipv4Addr;
+
+    #[test]
+    fn the_loopback_address_is_local() {
+        assert!(is_local(Ipv4Addr::LOCALHOST.into()).unwrap());
+    }
 }

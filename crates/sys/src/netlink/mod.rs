@@ -9,7 +9,7 @@ mod address;
 mod exchange;
 mod link;
 
-pub use address::{add_address, add_neighbour};
+pub use address::{add_address, add_neighbour, is_local};
 pub use link::{
     VethEnd, attach_to_bridge, create_bridge, create_veth, delete_link, disable_link_local_address,
     rename_link, set_link_arp, set_link_mtu, set_link_up,
