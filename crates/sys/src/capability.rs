@@ -141,7 +141,9 @@ pub fn become_user(user: &User) -> io::Result<()> {
     if process::effective_user() != user.uid {
         change_user(user)?;
     }
-    drop_capabilities()
+    limit_capabilities(&[])?;
+    let left = Capabilities::current()?;
+    if left.is_empty() { Ok(()) } else { Err(io::Error::other("capabilities are still in effect")) }
 }
 
 fn change_user(user: &User) -> io::Result<()> {
@@ -154,16 +156,18 @@ fn change_user(user: &User) -> io::Result<()> {
     }
 }
 
-/// Gives up all capabilities of the calling thread for good; see [`become_user`].
+/// Gives up all capabilities of the calling thread but those in `kept`, for good; see
+/// [`become_user`].
 ///
 /// # Errors
-/// When the kernel refuses, or when some are still there.
-pub fn drop_capabilities() -> io::Result<()> {
+/// When the kernel refuses.
+pub fn limit_capabilities(kept: &[Capability]) -> io::Result<()> {
     // SAFETY: this prctl(2) takes integers and touches no memory of ours.
     done(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) })?;
-    capability_call(libc::SYS_capset, &mut [CapabilityData::default(); 2])?;
-    let left = Capabilities::current()?;
-    if left.is_empty() { Ok(()) } else { Err(io::Error::other("capabilities are still in effect")) }
+    let kept = kept.iter().fold(0, |mask, capability| mask | 1u64 << *capability as u32);
+    let kept = kept & Capabilities::current()?.0;
+    let half = |bits: u32| CapabilityData { effective: bits, permitted: bits, inheritable: 0 };
+    capability_call(libc::SYS_capset, &mut [half(kept as u32), half((kept >> 32) as u32)])
 }
 
 fn done(result: libc::c_int) -> io::Result<()> {
@@ -181,13 +185,18 @@ mod tests {
     }
 
     #[test]
-    fn capabilities_are_gone_for_the_thread_that_dropped_them() {
-        std::thread::spawn(|| {
-            drop_capabilities().unwrap();
-            let none = Capabilities::current().unwrap();
-            assert!(none.is_empty() && !none.contains(Capability::NetRaw));
-        })
-        .join()
-        .unwrap();
+    fn capabilities_are_gone_for_the_thread_that_gave_them_up() {
+        let limited = |kept: &'static [Capability]| {
+            let thread = std::thread::spawn(|| {
+                limit_capabilities(kept).unwrap();
+                Capabilities::current().unwrap()
+            });
+            thread.join().unwrap()
+        };
+        assert!(limited(&[]).is_empty());
+        let kept = limited(&[Capability::NetRaw]);
+        assert!(!kept.contains(Capability::Bpf));
+        let had = Capabilities::current().unwrap();
+        assert_eq!(kept.contains(Capability::NetRaw), had.contains(Capability::NetRaw));
     }
 }

@@ -2,10 +2,12 @@
 //!
 //! All three are one program, so that the kernel turns a packet away before it copies it.
 
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 use linerate_base::Result;
 use linerate_bpf::classic::{Instruction, Program, ancillary, opcode};
+use linerate_bpf::extended;
+use linerate_sys::bpf::{self, Map, MapKind, ProgramKind};
 use linerate_sys::socket_filter::{self, SockFilter};
 
 use crate::Directions;
@@ -29,10 +31,14 @@ pub(crate) enum Loopback {
     One(u32),
 }
 
-/// A program in the kernel, and its count of what it turned away.
+/// A program in the kernel, and its count of packets.
+///
+/// Where the process may load extended programs (CAP_BPF), the program counts what it sees. A classic
+/// program cannot, and the kernel does not: packets that it turns away are then in no count.
 #[derive(Debug)]
 pub(crate) struct Gate {
     turns_away: bool,
+    counter: Option<Map>,
 }
 
 impl Gate {
@@ -42,22 +48,47 @@ impl Gate {
     }
 
     /// Lets through to `socket` what `program` keeps.
+    ///
+    /// # Errors
+    /// When the kernel does not take the program in either form.
     pub(crate) fn open(socket: BorrowedFd<'_>, program: &Program) -> Result<Self> {
-        let instructions: Vec<_> = program.instructions().iter().map(sock_filter).collect();
-        socket_filter::attach_classic(socket, &instructions)?;
-        Ok(Self { turns_away: turns_away(program) })
+        let turns_away = turns_away(program);
+        let counter = turns_away.then(|| attach_counting(socket, program)).flatten();
+        if counter.is_none() {
+            attach(socket, program)?;
+        }
+        Ok(Self { turns_away, counter })
     }
 
-    /// Packets that came to the gate, of which `passed` went through.
-    pub(crate) fn seen(&self, passed: u64) -> Result<u64> {
-        Ok(passed)
-    }
-
-    /// True when packets are turned away and nobody counts them.
-    pub(crate) fn is_uncounted(&self) -> bool {
-        self.turns_away
+    /// Packets that came to the gate, of which `passed` went through; `None` when that is not known.
+    pub(crate) fn seen(&self, passed: u64) -> Option<u64> {
+        match &self.counter {
+            // Linux before 5.19 does not let a process that gave up its privileges read it.
+            Some(counter) => counter.sum(0).ok(),
+            None => (!self.turns_away).then_some(passed),
+        }
     }
 }
+
+fn attach(socket: BorrowedFd<'_>, program: &Program) -> Result<()> {
+    program.check_kernel()?;
+    let instructions: Vec<_> = program.instructions().iter().map(sock_filter).collect();
+    socket_filter::attach_classic(socket, &instructions)
+}
+
+/// `None` where the kernel does not take the program in its extended form, most often for want of
+/// the privilege.
+fn attach_counting(socket: BorrowedFd<'_>, program: &Program) -> Option<Map> {
+    let counter = Map::counters(MapKind::PerCpuArray, 1, NAME).ok()?;
+    let extended = extended::from_classic(program, counter.as_fd().as_raw_fd()).ok()?;
+    let words: Vec<_> = extended.iter().map(extended::Instruction::encode).collect();
+    let loaded = bpf::load_program(ProgramKind::SocketFilter, &words, NAME).ok()?;
+    socket_filter::attach_extended(socket, loaded.as_fd()).ok()?;
+    Some(counter)
+}
+
+/// What those who list programs and maps see.
+const NAME: &str = "linerate_gate";
 
 /// False only for a program that begins by keeping the packet.
 fn turns_away(program: &Program) -> bool {
@@ -65,20 +96,15 @@ fn turns_away(program: &Program) -> bool {
     first.code != opcode::RET_K || first.k == 0
 }
 
-/// The program for the kernel that keeps what goes the right way and `filter` keeps, but at most
-/// `snaplen` bytes of a packet.
-///
-/// # Errors
-/// When it is too long for the kernel, or jumps backwards.
-pub(crate) fn compose(filter: &Program, ways: Ways, snaplen: u32) -> Result<Program> {
+/// The program that keeps what goes the right way and `filter` keeps, but at most `snaplen` bytes of
+/// a packet.
+pub(crate) fn compose(filter: &Program, ways: Ways, snaplen: u32) -> Program {
     let mut instructions = check_ways(ways);
     instructions.extend(filter.instructions().iter().map(|i| clip(*i, snaplen)));
-    let program = Program::new(instructions)?;
-    program.check_kernel()?;
-    Ok(program)
+    Program::new(instructions).expect("jumps are relative, so a checked program may follow others")
 }
 
-/// The program for the kernel that keeps `snaplen` bytes of all that goes the right way.
+/// The program that keeps `snaplen` bytes of all that goes the right way.
 pub(crate) fn keep_all(ways: Ways, snaplen: u32) -> Program {
     let mut instructions = check_ways(ways);
     instructions.push(verdict(snaplen));
@@ -186,20 +212,9 @@ mod tests {
             verdict(7),
         ]);
         let ways = Ways { directions: Directions::In, loopback: Loopback::No };
-        let program = compose(&filter.unwrap(), ways, 96).unwrap();
+        let program = compose(&filter.unwrap(), ways, 96);
         assert_eq!(verdict_on(&program, false, 2), 96);
         assert_eq!(verdict_on(&program, true, 2), 0);
-    }
-
-    #[test]
-    fn a_filter_that_the_kernel_does_not_take_is_not_composed() {
-        let mut long = vec![load(0); 4095];
-        long.push(verdict(1));
-        let filter = Program::new(long).unwrap();
-        let none = Ways { directions: Directions::Both, loopback: Loopback::No };
-        assert!(compose(&filter, none, 96).is_ok());
-        let ways = Ways { directions: Directions::In, ..none };
-        assert!(compose(&filter, ways, 96).is_err());
     }
 
     #[test]
@@ -209,6 +224,6 @@ mod tests {
         let ways = Ways { directions: Directions::Out, ..none };
         assert!(turns_away(&keep_all(ways, 96)));
         let nothing = Program::new(vec![verdict(0)]).unwrap();
-        assert!(turns_away(&compose(&nothing, none, 96).unwrap()));
+        assert!(turns_away(&compose(&nothing, none, 96)));
     }
 }

@@ -102,10 +102,9 @@ impl Port {
     /// What became of every packet.
     pub(crate) fn stats(&mut self) -> Result<Stats> {
         self.read_counters()?;
-        Ok(Stats {
-            filtered_uncounted: self.gate.is_uncounted(),
-            ..self.ledger.stats(self.gate.seen(self.ledger.passed)?)
-        })
+        let seen = self.gate.seen(self.ledger.passed);
+        let stats = self.ledger.stats(seen.unwrap_or(self.ledger.passed));
+        Ok(Stats { filtered_uncounted: seen.is_none(), ..stats })
     }
 
     /// Lets no packet through any more. Those in the buffer can still be fetched.

@@ -139,7 +139,7 @@ impl Setup<'_> {
             return Ok((Gate::open(socket.as_fd(), &gate::keep_all(ways, snaplen))?, None));
         };
         let in_kernel = in_kernel(filter)
-            .and_then(|program| gate::compose(program, ways, snaplen))
+            .map(|program| gate::compose(program, ways, snaplen))
             .and_then(|program| Gate::open(socket.as_fd(), &program));
         match in_kernel {
             Ok(gate) => Ok((gate, None)),

@@ -3,15 +3,16 @@
 use linerate_base::ErrorKind;
 use linerate_capture::{Backend, Config, Interrupt, open};
 use linerate_lab::traffic::send_frames;
-use linerate_sys::capability::drop_capabilities;
+use linerate_sys::capability::{Capability, limit_capabilities};
 
 use crate::common::*;
+use crate::gate::{every_fourth, filter, padded};
 
 #[test]
 fn without_the_privilege_the_error_has_the_command_that_gives_it() {
     let config = Config::new("lo", Interrupt::new().unwrap());
     let error = std::thread::spawn(move || {
-        drop_capabilities().unwrap();
+        limit_capabilities(&[]).unwrap();
         open(&config).map(drop).unwrap_err()
     });
     let error = error.join().unwrap();
@@ -25,15 +26,54 @@ fn without_the_privilege_the_error_has_the_command_that_gives_it() {
 fn a_source_goes_on_without_privileges_and_its_counts_stay_exact() {
     let Some(lab) = quiet_pair() else { return };
     for backend in Backend::ALL {
-        let mut capture = open_on(lab.host("b"), &config(lab.host("b"), backend));
+        let filter = filter(Some(every_fourth()));
+        let config = Config { filter, ..config(lab.host("b"), backend) };
+        let mut capture = open_on(lab.host("b"), &config);
         send_frames(lab.host("a"), &frames(100, 60)).unwrap();
         std::thread::scope(|scope| {
             scope.spawn(|| {
-                drop_capabilities().unwrap();
-                assert_eq!(fetch(&mut capture.source, 100).len(), 100);
+                limit_capabilities(&[]).unwrap();
+                assert_eq!(fetch(&mut capture.source, 25).len(), 25);
                 let (_, stats) = finish(&mut capture.source);
-                assert_eq!((stats.seen, stats.delivered), (100, 100), "{backend}");
+                assert_eq!((stats.seen, stats.delivered), (100, 25), "{backend}");
             });
         });
+    }
+}
+
+#[test]
+fn without_cap_bpf_a_filter_works_and_says_that_it_does_not_count() {
+    let Some(lab) = quiet_pair() else { return };
+    let b = lab.host("b");
+    for backend in Backend::ALL {
+        let config = Config { filter: filter(Some(every_fourth())), ..config(b, backend) };
+        let mut capture = b.run(|| {
+            limit_capabilities(&[Capability::NetRaw]).unwrap();
+            open(&config).unwrap_or_else(|e| panic!("{e}"))
+        });
+        send_frames(lab.host("a"), &frames(100, 60)).unwrap();
+        assert_eq!(fetch(&mut capture.source, 25).len(), 25);
+        let (_, stats) = finish(&mut capture.source);
+        assert_eq!((stats.seen, stats.delivered, stats.filtered), (25, 25, 0), "{backend}");
+        assert!(stats.filtered_uncounted);
+    }
+}
+
+#[test]
+fn without_cap_bpf_a_filter_too_long_for_the_kernel_runs_in_user_space() {
+    let Some(lab) = quiet_pair() else { return };
+    let b = lab.host("b");
+    for backend in Backend::ALL {
+        let config = Config { filter: filter(Some(padded(&every_fourth()))), ..config(b, backend) };
+        let mut capture = b.run(|| {
+            limit_capabilities(&[Capability::NetRaw]).unwrap();
+            open(&config).unwrap_or_else(|e| panic!("{e}"))
+        });
+        let note = capture.notes.iter().find(|note| note.starts_with("filtering in user space: "));
+        assert!(note.is_some_and(|note| note.contains("4096")), "{:?}", capture.notes);
+        send_frames(lab.host("a"), &frames(100, 60)).unwrap();
+        assert_eq!(fetch(&mut capture.source, 25).len(), 25);
+        let (_, stats) = finish(&mut capture.source);
+        assert_eq!((stats.seen, stats.filtered, stats.filtered_uncounted), (100, 75, false));
     }
 }
