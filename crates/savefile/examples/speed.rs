@@ -78,7 +78,7 @@ fn frame() -> [u8; 1514] {
 /// Makes `frame` one of many flows, every fourth of UDP and every eighth of port 80.
 fn stamp(frame: &mut [u8], number: u32) {
     frame[23] = if number % 4 == 3 { 17 } else { 6 };
-    let port: u16 = if number % 8 == 0 { 80 } else { 443 };
+    let port: u16 = if number.is_multiple_of(8) { 80 } else { 443 };
     frame[26..30].copy_from_slice(&(0x0a00_0000 | number >> 5).to_be_bytes());
     frame[34..36].copy_from_slice(&((number as u16) | 0x8000).to_be_bytes());
     frame[36..38].copy_from_slice(&port.to_be_bytes());

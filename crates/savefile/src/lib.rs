@@ -8,8 +8,9 @@
 //!   writer that does so
 //!
 //! What this crate promises:
-//! - **No byte of input makes it panic**, allocate without bound or loop for ever. Packets before a fault
-//!   are delivered; the error then names the byte offset, what was found there and what was expected.
+//! - **No bytes make a reader panic**, loop for ever, or take more memory than 144 MiB and what the file
+//!   itself has. Packets before a fault are delivered; the error then names the byte offset, what was found
+//!   there and what was expected.
 //! - **Captured means written.** No write error is swallowed, least of all in a `Drop`: a writer must be
 //!   finished, and tells how many packets and bytes its output has taken as whole records.
 //! - It opens no file, reads no clock and starts no thread. Names of files leave it as strings, bytes

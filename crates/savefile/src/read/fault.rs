@@ -4,6 +4,7 @@ use linerate_base::{Error, ErrorKind};
 use thiserror::Error;
 
 use super::pcapng::{MAX_BLOCK, MIN_BLOCK};
+use super::table::MAX_INTERFACES;
 
 /// What was found in a savefile, and what was expected instead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -30,6 +31,8 @@ pub(crate) enum Fault {
     PacketPastBlock { captured: u32, room: usize },
     #[error("a packet of interface {id}, expected one of the {known} described in this section")]
     UnknownInterface { id: u32, known: usize },
+    #[error("more than {MAX_INTERFACES} interfaces")]
+    Interfaces,
     #[error("an option that runs past the end of its block")]
     OptionPastBlock,
     #[error("option {code} with {length} bytes, expected {expected}")]

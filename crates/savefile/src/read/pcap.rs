@@ -86,7 +86,7 @@ impl Pcap {
             snaplen if magic == MODIFIED => snaplen + FAKED_HEADER,
             snaplen => snaplen,
         };
-        table.add_interface(Interface { link_type, snaplen, ..Interface::default() });
+        table.add_interface(Interface { link_type, snaplen, ..Interface::default() })?;
         Ok(Self {
             order,
             record_header: if magic == MODIFIED { MODIFIED_RECORD_HEADER } else { RECORD_HEADER },

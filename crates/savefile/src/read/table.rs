@@ -20,6 +20,10 @@ pub struct Recorded {
     pub delivered: Option<u64>,
 }
 
+/// The most interfaces that a file may describe, over all its sections: a small compressed file must not
+/// fill the memory.
+pub(super) const MAX_INTERFACES: usize = 1 << 16;
+
 /// Everything known of a file apart from its packets' bytes.
 #[derive(Debug, Default)]
 pub(super) struct Table {
@@ -34,11 +38,13 @@ pub(super) struct Table {
 
 impl Table {
     /// Adds an interface and returns its index.
-    pub(super) fn add_interface(&mut self, interface: Interface) -> u32 {
-        let index = self.interfaces.len() as u32;
+    pub(super) fn add_interface(&mut self, interface: Interface) -> Result<u32, Fault> {
+        if self.interfaces.len() >= MAX_INTERFACES {
+            return Err(Fault::Interfaces);
+        }
         self.interfaces.push(interface);
         self.recorded.push(Recorded::default());
-        index
+        Ok(self.interfaces.len() as u32 - 1)
     }
 
     /// Adds a packet of an interface whose snapshot length is `snaplen`; what a record holds beyond that
@@ -47,7 +53,7 @@ impl Table {
     pub(super) fn push(&mut self, mut packet: Descriptor, snaplen: u32) {
         if packet.captured > snaplen {
             packet.captured = snaplen;
-            self.warn(Warning::BeyondSnaplen { snaplen });
+            self.warn(Warning::BeyondSnaplen);
         }
         self.descriptors.push(packet);
     }
@@ -80,4 +86,10 @@ pub(super) enum Stop {
     Need(usize),
     /// The record at hand is damaged.
     Fault(Fault),
+}
+
+impl From<Fault> for Stop {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
 }

@@ -26,13 +26,10 @@ pub enum Warning {
         /// Bytes of content that could be restored.
         offset: u64,
     },
-    /// Some records hold more than the snapshot length that the file names. As libpcap does, only that
-    /// much of them is delivered.
-    #[error("packets longer than the file's snapshot length of {snaplen} bytes were cut to it")]
-    BeyondSnaplen {
-        /// The snapshot length, in bytes.
-        snaplen: u32,
-    },
+    /// Some records hold more than their interface's snapshot length. As libpcap does, only that much of
+    /// them is delivered.
+    #[error("packets longer than the snapshot length of their interface were cut to it")]
+    BeyondSnaplen,
     /// Bits of the pcap header that have no meaning are set.
     #[error("reserved bits of the link-type field {0:#010x} are set")]
     ReservedBits(

@@ -52,15 +52,12 @@ impl<R: Read> Window<R> {
         self.base + self.start as u64
     }
 
-    /// Drops the consumed bytes and reads once, for a record of `need` bytes. Returns the number of
-    /// bytes read; 0 is the end of the input.
+    /// Drops the consumed bytes and reads once, for a record of `need` bytes, which is more than there
+    /// are. Returns the number of bytes read; 0 is the end of the input.
     ///
     /// The buffer at most doubles, so that a damaged length costs no more memory than the file has bytes.
     pub(super) fn fill(&mut self, need: usize) -> io::Result<usize> {
-        self.buffer.copy_within(self.start..self.end, 0);
-        self.base += self.start as u64;
-        self.end -= self.start;
-        self.start = 0;
+        self.drop_consumed();
         let room = need.min(2 * self.end).max(SIZE);
         if self.buffer.len() < room {
             self.buffer.resize(room, 0);
@@ -68,5 +65,15 @@ impl<R: Read> Window<R> {
         let count = self.input.read(&mut self.buffer[self.end..room])?;
         self.end += count;
         Ok(count)
+    }
+
+    fn drop_consumed(&mut self) {
+        // While a large record comes in by small reads, nothing may be moved.
+        if self.start > 0 {
+            self.buffer.copy_within(self.start..self.end, 0);
+            self.base += self.start as u64;
+            self.end -= self.start;
+            self.start = 0;
+        }
     }
 }

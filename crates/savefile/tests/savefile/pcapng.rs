@@ -53,6 +53,40 @@ fn all_packet_blocks_and_no_others_are_packets() {
 }
 
 #[test]
+fn a_simple_packet_is_whole_where_the_snapshot_length_is_0() {
+    let file = Maker::new(false).section().interface(1, 0, &[]).simple(3, b"abc");
+    assert_eq!(read(&file.bytes[..]).clean()[0].data, b"abc");
+}
+
+#[test]
+fn what_a_section_says_of_its_length_is_not_believed() {
+    for length in [0, 4, 60, 1 << 40] {
+        let section = |length| Maker::new(false).u32(0x1a2b_3c4d).u16(1).u16(0).u64(length);
+        let file = Maker::new(false)
+            .block(0x0a0d_0d0a, section(length))
+            .interface(1, 0, &[])
+            .enhanced(0, 1, 1, b"a", &[])
+            .block(0x0a0d_0d0a, section(1 << 30))
+            .interface(101, 0, &[])
+            .enhanced(0, 2, 1, b"b", &[]);
+        let packets = read(&file.bytes[..]).clean();
+        let links: Vec<_> = packets.iter().map(|packet| packet.link_type).collect();
+        assert_eq!(links, [LinkType::ETHERNET, LinkType::RAW], "length {length}");
+    }
+}
+
+#[test]
+fn more_interfaces_than_any_capture_has_are_refused() {
+    let mut file = Maker::new(false).section();
+    for _ in 0..=65_536 {
+        file = file.interface(1, 0, &[]);
+    }
+    let outcome = read(&file.bytes[..]);
+    assert_eq!(outcome.interfaces.len(), 65_536);
+    assert!(outcome.error_text().ends_with("more than 65536 interfaces"));
+}
+
+#[test]
 fn what_is_said_of_an_interface_is_kept() {
     let file = Maker::new(true).section().interface(
         127,
@@ -131,7 +165,7 @@ fn bytes_beyond_the_snapshot_length_are_left_out() {
     let file = Maker::new(false).section().interface(1, 2, &[]).enhanced(0, 0, 9, b"abc", &[]);
     let outcome = read(&file.bytes[..]);
     assert_eq!(outcome.packets[0].data, b"ab");
-    assert_eq!(outcome.warnings, [Warning::BeyondSnaplen { snaplen: 2 }]);
+    assert_eq!(outcome.warnings, [Warning::BeyondSnaplen]);
 }
 
 /// A file with one packet, then `block`.

@@ -1,4 +1,4 @@
-//! Wireshark's programs read what we write.
+//! Wireshark's programs and tcpdump read what we write.
 
 use std::path::Path;
 use std::process::Command;
@@ -117,5 +117,21 @@ fn pcap_of_either_precision_is_read() {
             .unwrap();
         let text = run("capinfos", &[], &path);
         assert!(text.contains(name) && text.contains("Number of packets:   1"), "{text}");
+    }
+}
+
+#[test]
+fn tcpdump_reads_both_formats() {
+    if !need::program("tcpdump", "tcpdump") {
+        return;
+    }
+    let scratch = tempfile::tempdir().unwrap();
+    let path = scratch.path().join("f");
+    for format in [MICROS, NANOS, Format::Pcapng] {
+        let file = crate::support::write(format, &[ethernet("e")], &packets()[..1]);
+        std::fs::write(&path, file).unwrap();
+        let output = Command::new("tcpdump").args(["--count", "-nr"]).arg(&path).output().unwrap();
+        assert!(output.status.success());
+        assert_eq!(output.stdout, b"1 packet\n", "{format:?}");
     }
 }

@@ -1,5 +1,6 @@
 //! The writer: what it refuses, what it tells after a failure, what it says of interfaces.
 
+use std::fs::File;
 use std::io::{self, Write};
 
 use linerate_base::{ErrorKind, Interface, LinkType, Stats, Timestamp};
@@ -88,6 +89,13 @@ fn a_disk_that_fills_under_a_long_capture() {
     assert!(counters.bytes > 998_000 && counters.bytes <= 1_000_000);
     let packets = read(&disk.content[..counters.bytes as usize]).clean();
     assert_eq!(packets.len() as u64, counters.packets);
+}
+
+#[test]
+fn a_device_that_is_always_full_is_told_at_once() {
+    let full = File::options().write(true).open("/dev/full").unwrap();
+    let error = Writer::new(full, &options(NANOS), &[ethernet("e")]).unwrap_err();
+    assert_eq!((error.kind(), error.raw_os_error()), (ErrorKind::Exhausted, Some(28)));
 }
 
 #[test]

@@ -12,11 +12,11 @@ mod interface;
 mod option;
 mod packet;
 
-use linerate_base::Descriptor;
+use linerate_base::{Descriptor, Timestamp};
 
 use self::clock::Clock;
 use super::fault::Fault;
-use super::table::{Step, Stop, Table};
+use super::table::{Step, Stop, Table, effective};
 use crate::order::Order;
 
 /// The first bytes of every file: the type of a Section Header Block.
@@ -71,18 +71,19 @@ impl Pcapng {
     /// Takes every whole block of `region` from `at` on.
     pub(super) fn parse(&mut self, region: &[u8], mut at: usize, table: &mut Table) -> Step {
         loop {
-            let stop = match self.block(&region[at..]) {
-                Ok(block) => match self.take(block, at, table) {
-                    Ok(()) => {
-                        at += block.bytes.len();
-                        continue;
-                    }
-                    Err(fault) => Stop::Fault(fault),
-                },
-                Err(stop) => stop,
-            };
-            return Step { at, stop };
+            match self.step(region, at, table) {
+                Ok(length) => at += length,
+                Err(stop) => return Step { at, stop },
+            }
         }
+    }
+
+    /// Takes the block at region offset `at` and returns its length.
+    #[inline]
+    fn step(&mut self, region: &[u8], at: usize, table: &mut Table) -> Result<usize, Stop> {
+        let block = self.block(&region[at..])?;
+        self.take(block, at, table)?;
+        Ok(block.bytes.len())
     }
 
     /// The block that `bytes` begin with.
@@ -94,13 +95,13 @@ impl Pcapng {
         let kind = self.order.u32(head, 0);
         let order = if kind == SECTION { section_order(head)? } else { self.order };
         let length = order.u32(head, 4);
-        if !(MIN_BLOCK..=MAX_BLOCK).contains(&length) || length % 4 != 0 {
-            return Err(Stop::Fault(Fault::BlockLength(length)));
+        if !(MIN_BLOCK..=MAX_BLOCK).contains(&length) || !length.is_multiple_of(4) {
+            return Err(Fault::BlockLength(length).into());
         }
         let bytes = bytes.get(..length as usize).ok_or(Stop::Need(length as usize))?;
         let trailing = order.u32(bytes, bytes.len() - 4);
         if trailing != length {
-            return Err(Stop::Fault(Fault::TrailingLength { leading: length, trailing }));
+            return Err(Fault::TrailingLength { leading: length, trailing }.into());
         }
         Ok(Block { order, kind, bytes })
     }
@@ -126,7 +127,7 @@ impl Pcapng {
             return Err(Fault::UnknownInterface { id: found.interface, known });
         };
         let descriptor = Descriptor {
-            time: found.ticks.map_or_else(Default::default, |ticks| local.clock.time(ticks)),
+            time: found.ticks.map_or(Timestamp::EPOCH, |ticks| local.clock.time(ticks)),
             offset: (at + found.start) as u32,
             captured: found.captured,
             length: found.length,
@@ -150,8 +151,8 @@ impl Pcapng {
 
     fn add_interface(&mut self, block: Block<'_>, table: &mut Table) -> Result<(), Fault> {
         let described = interface::describe(block)?;
-        let snaplen = super::table::effective(described.interface.snaplen);
-        let index = table.add_interface(described.interface);
+        let snaplen = effective(described.interface.snaplen);
+        let index = table.add_interface(described.interface)?;
         self.interfaces.push(Local { index, snaplen, clock: described.clock });
         Ok(())
     }
@@ -176,10 +177,10 @@ impl Block<'_> {
 }
 
 /// The byte order of the section that begins with `head`.
-fn section_order(head: &[u8; MIN_BLOCK as usize]) -> Result<Order, Stop> {
+fn section_order(head: &[u8; MIN_BLOCK as usize]) -> Result<Order, Fault> {
     match Order::Little.u32(head, 8) {
         ORDER_MAGIC => Ok(Order::Little),
         magic if magic.swap_bytes() == ORDER_MAGIC => Ok(Order::Big),
-        other => Err(Stop::Fault(Fault::OrderMagic(other))),
+        other => Err(Fault::OrderMagic(other)),
     }
 }

@@ -5,7 +5,7 @@ use linerate_base::Direction;
 use super::super::fault::Fault;
 use super::option::Options;
 use super::{Block, Local};
-use crate::order::padded;
+use crate::order::{Order, padded};
 
 /// Offset of the packet's bytes in an Enhanced Packet Block and in an obsolete Packet Block.
 const DATA: usize = 28;
@@ -33,23 +33,23 @@ pub(super) struct Found {
 
 #[inline]
 pub(super) fn enhanced(block: Block<'_>) -> Result<Found, Fault> {
-    timed(block, |block| block.order.u32(block.bytes, 8))
+    timed(block, Order::u32)
 }
 
 /// The obsolete block differs from the enhanced one in a 16-bit interface number, followed by a count
 /// of drops that hardly any program wrote.
 pub(super) fn obsolete(block: Block<'_>) -> Result<Found, Fault> {
-    timed(block, |block| u32::from(block.order.u16(block.bytes, 8)))
+    timed(block, |order, bytes, at| u32::from(order.u16(bytes, at)))
 }
 
 #[inline]
-fn timed(block: Block<'_>, interface: impl Fn(Block<'_>) -> u32) -> Result<Found, Fault> {
+fn timed(block: Block<'_>, interface: impl Fn(Order, &[u8], usize) -> u32) -> Result<Found, Fault> {
     block.at_least(DATA + TRAILER)?;
     let word = |at| block.order.u32(block.bytes, at);
     let captured = word(20);
     let options = data_end(block, DATA, captured)?;
     Ok(Found {
-        interface: interface(block),
+        interface: interface(block.order, block.bytes, 8),
         ticks: Some(u64::from(word(12)) << 32 | u64::from(word(16))),
         start: DATA,
         captured,
