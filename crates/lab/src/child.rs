@@ -1,30 +1,44 @@
 //! Child processes that do not outlive their use.
+//!
+//! The kernel kills a child with the *thread* that started it (PR_SET_PDEATHSIG(2const)), and
+//! forgets to when the child changes its user; grandchildren it leaves alone. So each guarded
+//! program has a thread that lasts as long as its guard, and, with root, a PID namespace whose
+//! first process that thread started: when the guard is dropped or the process is killed, the
+//! kernel kills that one, and with it everything in the namespace.
 
+use std::convert::Infallible;
 use std::io;
 use std::ops::{Deref, DerefMut};
-use std::process::{self, Command, Output};
-use std::sync::{LazyLock, mpsc};
-use std::thread;
+use std::process::{self, Command, Output, Stdio};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread::{self, JoinHandle};
 
-use linerate_base::{Error, Result};
+use linerate_base::{Error, ErrorKind, Result};
+use linerate_sys::process::{contain_children, die_with_parent};
 
-/// A running program, killed and reaped when this is dropped.
+/// A running program. When this is dropped the program and all that it started are killed and
+/// reaped.
 ///
 /// It lends out the `std::process::Child` for everything else: waiting, reading its pipes.
 #[derive(Debug)]
-pub struct Child(Option<process::Child>);
+pub struct Child {
+    program: Option<process::Child>,
+    _keeper: Keeper,
+}
 
 impl Child {
     /// Starts a program that [`Host::command`](crate::Host::command) made, or any other.
     ///
-    /// It may outlive the calling thread, but neither this guard nor the process.
+    /// It may outlive the calling thread, but neither this guard nor the process, however that
+    /// ends. (An ordinary user's may, if they change their user.)
     ///
     /// # Errors
     /// When the program is not there, or cannot be started.
     pub fn start(command: Command) -> Result<Self> {
         let asked = format!("start {}", command.get_program().display());
-        let started = start_from_lasting_thread(command);
-        started.map(|child| Self(Some(child))).map_err(|e| Error::system(asked, e))
+        let (program, keeper) = Keeper::start(command)?;
+        let program = program.map_err(|e| Error::system(asked, e))?;
+        Ok(Self { program: Some(program), _keeper: keeper })
     }
 
     /// Asks the program to end, as Ctrl-C does (SIGINT).
@@ -49,8 +63,8 @@ impl Child {
     /// # Errors
     /// When a pipe cannot be read.
     pub fn output(mut self) -> Result<Output> {
-        let child = self.0.take().expect(PRESENT);
-        child.wait_with_output().map_err(|e| Error::system("read a program's output", e))
+        let program = self.program.take().expect(PRESENT);
+        program.wait_with_output().map_err(|e| Error::system("read a program's output", e))
     }
 }
 
@@ -60,46 +74,77 @@ impl Deref for Child {
     type Target = process::Child;
 
     fn deref(&self) -> &process::Child {
-        self.0.as_ref().expect(PRESENT)
+        self.program.as_ref().expect(PRESENT)
     }
 }
 
 impl DerefMut for Child {
     fn deref_mut(&mut self) -> &mut process::Child {
-        self.0.as_mut().expect(PRESENT)
+        self.program.as_mut().expect(PRESENT)
     }
 }
 
 impl Drop for Child {
     fn drop(&mut self) {
-        if let Some(child) = &mut self.0 {
-            // An error means that it has ended already.
-            let _ = child.kill();
-            let _ = child.wait();
-        }
+        self.program.iter_mut().for_each(end);
     }
 }
 
-struct Order {
-    command: Command,
-    reply: mpsc::Sender<io::Result<process::Child>>,
+fn end(program: &mut process::Child) {
+    // An error means that it has ended already.
+    let _ = program.kill();
+    let _ = program.wait();
 }
 
-/// The kernel kills a child with the thread that started it (PR_SET_PDEATHSIG), so children are
-/// started from one thread that lasts as long as the process.
-fn start_from_lasting_thread(command: Command) -> io::Result<process::Child> {
-    static STARTER: LazyLock<mpsc::Sender<Order>> = LazyLock::new(|| {
-        let (orders, inbox) = mpsc::channel::<Order>();
-        thread::spawn(move || {
-            for mut order in inbox {
-                // Whoever ordered waits for the reply.
-                let _ = order.reply.send(order.command.spawn());
-            }
-        });
-        orders
-    });
-    let (reply, answer) = mpsc::channel();
-    let sent = STARTER.send(Order { command, reply });
-    sent.expect("the thread that starts children never ends");
-    answer.recv().expect("every order is replied to")
+/// A thread that started a program and lasts until this is dropped.
+#[derive(Debug)]
+struct Keeper {
+    /// Nothing is ever sent: the thread waits for the sender to go.
+    release: Option<Sender<Infallible>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+type Started = Result<io::Result<process::Child>>;
+
+impl Keeper {
+    fn start(command: Command) -> Result<(io::Result<process::Child>, Self)> {
+        let (release, released) = mpsc::channel();
+        let (report, reported) = mpsc::channel();
+        let thread = thread::spawn(move || keep(command, &report, &released));
+        let keeper = Self { release: Some(release), thread: Some(thread) };
+        let started = reported.recv().expect("the thread reports before it ends")?;
+        Ok((started, keeper))
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        self.release = None;
+        // Its panic has been printed.
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}
+
+fn keep(mut command: Command, report: &Sender<Started>, released: &Receiver<Infallible>) {
+    let mut first = match contain() {
+        Ok(first) => first,
+        Err(error) => return report.send(Err(error)).unwrap_or_default(),
+    };
+    // Whoever started the thread waits for the report.
+    let _ = report.send(Ok(command.spawn()));
+    let _ = released.recv();
+    first.iter_mut().for_each(end);
+}
+
+/// Puts what this thread starts into a PID namespace, and starts its first process, which does
+/// nothing. The program itself is not to be the first: signals would not end it.
+fn contain() -> Result<Option<process::Child>> {
+    match contain_children() {
+        Err(error) if error.kind() == ErrorKind::Permission => return Ok(None),
+        result => result?,
+    }
+    let mut first = Command::new("sleep");
+    first.arg("infinity").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    die_with_parent(&mut first);
+    first.spawn().map(Some).map_err(|e| Error::system("start sleep", e))
 }

@@ -132,10 +132,9 @@ impl Host {
 
     /// A program that will run inside the host.
     ///
-    /// It is killed when the *thread* that starts it ends, so that nothing is left however a
-    /// process dies; [`Child::start`](crate::Child::start) ties it to the process instead, and
-    /// to a guard. The kernel forgets the tie when a program changes its user: run `tcpdump` with
-    /// `-Z root`.
+    /// Started directly, it is killed when the *thread* that started it ends, unless it has
+    /// changed its user. [`Child::start`](crate::Child::start) ties it, and all that it starts,
+    /// to a guard and to the process, whatever it does.
     ///
     /// # Panics
     /// When descriptors ran out.

@@ -25,6 +25,22 @@ pub fn effective_group() -> u32 {
     unsafe { libc::getegid() }
 }
 
+/// Has the processes that the calling thread starts from now on begin in a new PID namespace.
+///
+/// When the first of them ends, the kernel kills the others and all that they have started,
+/// whatever user they run as (pid_namespaces(7)). The thread cannot start threads any more.
+///
+/// # Errors
+/// Without CAP_SYS_ADMIN.
+pub fn contain_children() -> Result<()> {
+    // SAFETY: unshare(2) takes no pointer; it changes only the calling thread.
+    let result = unsafe { libc::unshare(libc::CLONE_NEWPID) };
+    if result == 0 {
+        return Ok(());
+    }
+    Err(Error::system("create a PID namespace", io::Error::last_os_error()))
+}
+
 /// Asks a process to end, as Ctrl-C does (SIGINT).
 ///
 /// # Errors
@@ -74,8 +90,12 @@ fn ask_to_die_with(parent: u32) -> io::Result<()> {
     if unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) } != 0 {
         return Err(io::Error::last_os_error());
     }
-    // The parent may have died before the request was made.
+    // The parent may have died before the request was made. One outside the child's PID namespace
+    // is number 0.
     // SAFETY: getppid(2) takes nothing and cannot fail.
-    let is_orphan = u32::try_from(unsafe { libc::getppid() }) != Ok(parent);
-    if is_orphan { Err(io::Error::from_raw_os_error(libc::ESRCH)) } else { Ok(()) }
+    let found = unsafe { libc::getppid() };
+    if found != 0 && u32::try_from(found) != Ok(parent) {
+        return Err(io::Error::from_raw_os_error(libc::ESRCH));
+    }
+    Ok(())
 }

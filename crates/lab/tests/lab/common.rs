@@ -45,9 +45,3 @@ fn processes() -> impl Iterator<Item = PathBuf> {
 fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> {
     fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path())
 }
-
-/// True while there is a process that has not ended; one may wait to be reaped.
-pub(crate) fn is_alive(process: u64) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-    stat.rsplit(") ").next().is_some_and(|rest| !rest.is_empty() && !rest.starts_with('Z'))
-}

@@ -1,11 +1,12 @@
 //! Threads and programs run inside hosts, and end when they should.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::{Command, Stdio};
 use std::thread;
 
-use crate::common::{is_alive, wait_until};
+use crate::common::wait_until;
 use linerate_base::ErrorKind;
 use linerate_lab::{Child, Lab, become_root_in_user_namespace, disk, need};
 use linerate_sys::{cpu, netns::Namespace};
@@ -42,6 +43,12 @@ fn programs_are_inside() {
     assert_eq!(String::from_utf8(output.stdout).unwrap(), "lo\nwire0\n");
 }
 
+/// True while there is a process that has not ended; one may wait to be reaped.
+fn is_alive(process: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    stat.rsplit(") ").next().is_some_and(|rest| !rest.is_empty() && !rest.starts_with('Z'))
+}
+
 #[test]
 fn a_guarded_program_outlives_its_thread_but_not_its_guard() {
     if !need::root() {
@@ -54,7 +61,24 @@ fn a_guarded_program_outlives_its_thread_but_not_its_guard() {
     let id = child.id();
     assert!(child.try_wait().unwrap().is_none());
     drop(child);
-    assert!(!is_alive(id.into()));
+    assert!(!is_alive(id));
+}
+
+#[test]
+fn what_a_guarded_program_started_ends_with_its_guard() {
+    if !need::root() {
+        return;
+    }
+    let mut command = Command::new("sh");
+    let inner = "read -r id rest < /proc/self/stat; echo $id; exec sleep 1000";
+    command.args(["-c", &format!("({inner}) & wait")]).stdout(Stdio::piped());
+    let mut child = Child::start(command).unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let id = line.trim().parse().unwrap();
+    assert!(is_alive(id));
+    drop(child);
+    assert!(!is_alive(id));
 }
 
 #[test]
@@ -65,7 +89,7 @@ fn an_unguarded_program_ends_with_its_thread() {
     let lab = Lab::pair().unwrap();
     let mut command = lab.host("a").command("sleep");
     let child = thread::spawn(move || command.arg("1000").spawn().unwrap()).join().unwrap();
-    wait_until("the program ends", || !is_alive(child.id().into()));
+    wait_until("the program ends", || !is_alive(child.id()));
     child.wait_with_output().unwrap();
 }
 
