@@ -20,6 +20,7 @@
 //! Sources of the formats: draft-ietf-opsawg-pcap (pcap), draft-ietf-opsawg-pcapng (pcapng, whose block
 //! and option names the code uses), and the behaviour of libpcap 1.10 where the drafts leave a choice.
 
+mod code;
 mod link;
 mod order;
 pub mod read;

@@ -4,6 +4,7 @@ use super::fault::Fault;
 use super::pcap::{self, Pcap};
 use super::pcapng::{self, Pcapng};
 use super::table::{Step, Stop, Table};
+use crate::code::pcap::FILE_HEADER;
 
 /// The format of a file.
 #[derive(Debug)]
@@ -16,7 +17,7 @@ pub(super) enum Format {
 
 impl Format {
     /// Bytes that must be there to tell a file's format: a pcap header. No pcapng file is shorter.
-    pub(super) const HEADER: usize = pcap::FILE_HEADER;
+    pub(super) const HEADER: usize = FILE_HEADER;
 
     /// Takes every whole record of `region` from `at` on.
     pub(super) fn parse(&mut self, region: &[u8], at: usize, table: &mut Table) -> Step {

@@ -9,16 +9,12 @@ use linerate_base::{Descriptor, Direction, Interface, Timestamp};
 use super::fault::Fault;
 use super::table::{Step, Stop, Table, effective};
 use super::warning::Warning;
+use crate::code::pcap::{FILE_HEADER, MICROSECONDS, NANOSECONDS, RECORD_HEADER};
 use crate::link;
 use crate::order::Order;
 
-/// Size of the file header.
-pub(super) const FILE_HEADER: usize = 24;
-const RECORD_HEADER: usize = 16;
 const MODIFIED_RECORD_HEADER: usize = 24;
 
-const MICROSECONDS: u32 = 0xa1b2_c3d4;
-const NANOSECONDS: u32 = 0xa1b2_3c4d;
 /// Alexey Kuznetsov's format: microseconds, and interface, protocol and packet type in each record.
 const MODIFIED: u32 = 0xa1b2_cd34;
 

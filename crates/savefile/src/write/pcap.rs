@@ -3,9 +3,7 @@
 use linerate_base::{Error, ErrorKind, Interface, LinkType, Packet, Result};
 
 use super::writer::{Counters, Precision};
-
-const FILE_HEADER: usize = 24;
-const RECORD_HEADER: usize = 16;
+use crate::code::pcap::{FILE_HEADER, MICROSECONDS, NANOSECONDS, RECORD_HEADER};
 
 /// Written for an interface without a limit: readers take 0 for an error.
 const NO_SNAPLEN: u32 = 262_144;
@@ -26,9 +24,9 @@ impl Pcap {
     /// Appends the file header, unless it was written; the first interface gives it its link type.
     pub(super) fn declare(&mut self, out: &mut Vec<u8>, interfaces: &[Interface]) {
         let (None, Some(first)) = (self.link_type, interfaces.first()) else { return };
-        let magic: u32 = match self.precision {
-            Precision::Micros => 0xa1b2_c3d4,
-            Precision::Nanos => 0xa1b2_3c4d,
+        let magic = match self.precision {
+            Precision::Micros => MICROSECONDS,
+            Precision::Nanos => NANOSECONDS,
         };
         let snaplen = if first.snaplen == 0 { NO_SNAPLEN } else { first.snaplen };
         out.extend(magic.to_le_bytes());

@@ -3,12 +3,11 @@
 use linerate_base::{Direction, Error, ErrorKind, Interface, Packet, Result, Stats, Timestamp};
 
 use super::writer::{Counters, Options};
+use crate::code::{block, option};
 use crate::order::padded;
 
-const SECTION: u32 = 0x0a0d_0d0a;
-const INTERFACE: u32 = 1;
-const STATISTICS: u32 = 5;
-const ENHANCED_PACKET: u32 = 6;
+/// `if_tsresol` of a clock that counts units of 10^-9 seconds.
+const NANOSECONDS: u8 = 9;
 
 /// The most bytes that an option can hold.
 const MAX_OPTION: usize = u16::MAX as usize;
@@ -25,15 +24,19 @@ pub(super) struct Pcapng {
 impl Pcapng {
     /// Appends the Section Header Block.
     pub(super) fn begin(out: &mut Vec<u8>, options: &Options) {
-        block(out, SECTION, |out| {
-            out.extend(0x1a2b_3c4d_u32.to_le_bytes());
+        put_block(out, block::SECTION, |out| {
+            out.extend(block::ORDER_MAGIC.to_le_bytes());
             out.extend(1u16.to_le_bytes());
             out.extend(0u16.to_le_bytes());
             // The section's length is not known before its end.
             out.extend(u64::MAX.to_le_bytes());
-            let texts = [(2, &options.hardware), (3, &options.os), (4, &options.application)];
+            let texts = [
+                (option::SHB_HARDWARE, &options.hardware),
+                (option::SHB_OS, &options.os),
+                (option::SHB_USERAPPL, &options.application),
+            ];
             for (code, value) in texts {
-                text(out, code, value);
+                put_text(out, code, value);
             }
             end_of_options(out);
         });
@@ -42,7 +45,7 @@ impl Pcapng {
     /// Appends an Interface Description Block for each interface that has none yet.
     pub(super) fn declare(&mut self, out: &mut Vec<u8>, interfaces: &[Interface]) {
         for interface in interfaces.iter().skip(self.described) {
-            block(out, INTERFACE, |out| describe(out, interface));
+            put_block(out, block::INTERFACE, |out| describe(out, interface));
         }
         self.described = self.described.max(interfaces.len());
     }
@@ -58,13 +61,13 @@ impl Pcapng {
             return Err(self.interface_error(packet.interface));
         }
         let nanos = u64::try_from(packet.time.nanos()).map_err(|_| time_error(packet))?;
-        let flags: Option<u32> = match packet.direction {
+        let flags = match packet.direction {
             Direction::Unknown => None,
-            Direction::In => Some(1),
-            Direction::Out => Some(2),
+            Direction::In => Some(option::INBOUND),
+            Direction::Out => Some(option::OUTBOUND),
         };
         self.latest = self.latest.max(packet.time);
-        block(out, ENHANCED_PACKET, |out| {
+        put_block(out, block::ENHANCED_PACKET, |out| {
             for word in [packet.interface, (nanos >> 32) as u32, nanos as u32, captured] {
                 out.extend(word.to_le_bytes());
             }
@@ -72,7 +75,7 @@ impl Pcapng {
             out.extend(packet.data);
             pad(out, packet.data.len());
             if let Some(flags) = flags {
-                option(out, 2, &flags.to_le_bytes());
+                put_option(out, option::EPB_FLAGS, &flags.to_le_bytes());
                 end_of_options(out);
             }
         });
@@ -85,22 +88,22 @@ impl Pcapng {
             return;
         }
         let nanos = self.latest.nanos() as u64;
-        block(out, STATISTICS, |out| {
+        put_block(out, block::STATISTICS, |out| {
             for word in [interface, (nanos >> 32) as u32, nanos as u32] {
                 out.extend(word.to_le_bytes());
             }
             // Without its packets that a filter turned away uncounted, "received" would be wrong.
             let received = (!stats.filtered_uncounted).then_some(stats.seen);
             let counters = [
-                (4, received),
-                (5, stats.interface_dropped),
-                (6, Some(stats.seen.saturating_sub(stats.filtered))),
-                (7, Some(stats.dropped)),
-                (8, Some(stats.delivered)),
+                (option::ISB_IFRECV, received),
+                (option::ISB_IFDROP, stats.interface_dropped),
+                (option::ISB_FILTERACCEPT, Some(stats.seen.saturating_sub(stats.filtered))),
+                (option::ISB_OSDROP, Some(stats.dropped)),
+                (option::ISB_USRDELIV, Some(stats.delivered)),
             ];
             for (code, counter) in counters {
                 if let Some(counter) = counter {
-                    option(out, code, &counter.to_le_bytes());
+                    put_option(out, code, &counter.to_le_bytes());
                 }
             }
             end_of_options(out);
@@ -116,7 +119,7 @@ impl Pcapng {
                 break;
             }
             whole.bytes = end;
-            whole.packets += u64::from(u32::from_le_bytes([a, b, c, d]) == ENHANCED_PACKET);
+            whole.packets += u64::from(u32::from_le_bytes([a, b, c, d]) == block::ENHANCED_PACKET);
         }
         whole
     }
@@ -133,20 +136,19 @@ fn describe(out: &mut Vec<u8>, interface: &Interface) {
     out.extend(interface.link_type.0.to_le_bytes());
     out.extend([0; 2]);
     out.extend(interface.snaplen.to_le_bytes());
-    text(out, 2, &interface.name);
-    text(out, 3, &interface.description);
-    // if_tsresol: nanoseconds
-    option(out, 9, &[9]);
+    put_text(out, option::IF_NAME, &interface.name);
+    put_text(out, option::IF_DESCRIPTION, &interface.description);
+    put_option(out, option::IF_TSRESOL, &[NANOSECONDS]);
     if !interface.filter.is_empty() {
-        // if_filter: 0 stands for the filter as its author wrote it
-        option(out, 11, &[&[0], cut(&interface.filter, MAX_OPTION - 1)].concat());
+        let text = cut(&interface.filter, MAX_OPTION - 1);
+        put_option(out, option::IF_FILTER, &[&[option::FILTER_TEXT], text].concat());
     }
     end_of_options(out);
 }
 
 /// Appends a block: `body` between its type and lengths.
 #[inline]
-fn block(out: &mut Vec<u8>, kind: u32, body: impl FnOnce(&mut Vec<u8>)) {
+fn put_block(out: &mut Vec<u8>, kind: u32, body: impl FnOnce(&mut Vec<u8>)) {
     let start = out.len();
     out.extend(kind.to_le_bytes());
     out.extend([0; 4]);
@@ -157,9 +159,9 @@ fn block(out: &mut Vec<u8>, kind: u32, body: impl FnOnce(&mut Vec<u8>)) {
 }
 
 /// Appends an option of text, unless that is empty.
-fn text(out: &mut Vec<u8>, code: u16, value: &str) {
+fn put_text(out: &mut Vec<u8>, code: u16, value: &str) {
     if !value.is_empty() {
-        option(out, code, cut(value, MAX_OPTION));
+        put_option(out, code, cut(value, MAX_OPTION));
     }
 }
 
@@ -169,7 +171,7 @@ fn cut(text: &str, most: usize) -> &[u8] {
 }
 
 /// Appends an option of at most [`MAX_OPTION`] bytes.
-fn option(out: &mut Vec<u8>, code: u16, value: &[u8]) {
+fn put_option(out: &mut Vec<u8>, code: u16, value: &[u8]) {
     out.extend(code.to_le_bytes());
     out.extend((value.len() as u16).to_le_bytes());
     out.extend(value);

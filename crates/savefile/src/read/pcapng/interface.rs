@@ -7,22 +7,8 @@ use super::super::table::Recorded;
 use super::Block;
 use super::clock::{Clock, Resolution};
 use super::option::Options;
+use crate::code::option;
 use crate::link;
-
-const NAME: u16 = 2;
-const DESCRIPTION: u16 = 3;
-const RESOLUTION: u16 = 9;
-const FILTER: u16 = 11;
-const OFFSET: u16 = 14;
-
-/// First byte of `if_filter` when the rest is the filter as its author wrote it.
-const FILTER_TEXT: u8 = 0;
-
-const RECEIVED: u16 = 4;
-const INTERFACE_DROPPED: u16 = 5;
-const ACCEPTED: u16 = 6;
-const DROPPED: u16 = 7;
-const DELIVERED: u16 = 8;
 
 /// An interface and the clock that its packets were stamped by.
 pub(super) struct Described {
@@ -40,14 +26,14 @@ pub(super) fn describe(block: Block<'_>) -> Result<Described, Fault> {
         ..Interface::default()
     };
     let mut clock = Clock::default();
-    for option in options(block, 16) {
-        let option = option?;
-        match option.code {
-            NAME => interface.name = option.text(),
-            DESCRIPTION => interface.description = option.text(),
-            RESOLUTION => clock.resolution = Resolution::new(option.byte()?)?,
-            FILTER => interface.filter = filter(option.value),
-            OFFSET => clock.offset = option.number(order)? as i64,
+    for item in options(block, 16) {
+        let item = item?;
+        match item.code {
+            option::IF_NAME => interface.name = item.text(),
+            option::IF_DESCRIPTION => interface.description = item.text(),
+            option::IF_TSRESOL => clock.resolution = Resolution::new(item.byte()?)?,
+            option::IF_FILTER => interface.filter = filter(item.value),
+            option::IF_TSOFFSET => clock.offset = item.number(order)? as i64,
             _ => {}
         }
     }
@@ -58,17 +44,17 @@ pub(super) fn describe(block: Block<'_>) -> Result<Described, Fault> {
 pub(super) fn statistics(block: Block<'_>) -> Result<(u32, Recorded), Fault> {
     block.at_least(24)?;
     let mut recorded = Recorded::default();
-    for option in options(block, 20) {
-        let option = option?;
-        let counter = match option.code {
-            RECEIVED => &mut recorded.received,
-            INTERFACE_DROPPED => &mut recorded.interface_dropped,
-            ACCEPTED => &mut recorded.accepted,
-            DROPPED => &mut recorded.dropped,
-            DELIVERED => &mut recorded.delivered,
+    for item in options(block, 20) {
+        let item = item?;
+        let counter = match item.code {
+            option::ISB_IFRECV => &mut recorded.received,
+            option::ISB_IFDROP => &mut recorded.interface_dropped,
+            option::ISB_FILTERACCEPT => &mut recorded.accepted,
+            option::ISB_OSDROP => &mut recorded.dropped,
+            option::ISB_USRDELIV => &mut recorded.delivered,
             _ => continue,
         };
-        *counter = Some(option.number(block.order)?);
+        *counter = Some(item.number(block.order)?);
     }
     Ok((block.order.u32(block.bytes, 8), recorded))
 }
@@ -80,7 +66,7 @@ fn options(block: Block<'_>, start: usize) -> Options<'_> {
 /// The text of a filter; compiled filters have none.
 fn filter(value: &[u8]) -> String {
     match value {
-        [FILTER_TEXT, text @ ..] => String::from_utf8_lossy(text).into_owned(),
+        [option::FILTER_TEXT, text @ ..] => String::from_utf8_lossy(text).into_owned(),
         _ => String::new(),
     }
 }

@@ -17,20 +17,11 @@ use linerate_base::{Descriptor, Timestamp};
 use self::clock::Clock;
 use super::fault::Fault;
 use super::table::{Step, Stop, Table, effective};
+use crate::code::block;
 use crate::order::Order;
 
 /// The first bytes of every file: the type of a Section Header Block.
-pub(super) const MAGIC: [u8; 4] = SECTION.to_be_bytes();
-
-/// Type of the Section Header Block: a palindrome, the same in either byte order.
-const SECTION: u32 = 0x0a0d_0d0a;
-const INTERFACE: u32 = 1;
-const PACKET: u32 = 2;
-const SIMPLE_PACKET: u32 = 3;
-const STATISTICS: u32 = 5;
-const ENHANCED_PACKET: u32 = 6;
-
-const ORDER_MAGIC: u32 = 0x1a2b_3c4d;
+pub(super) const MAGIC: [u8; 4] = block::SECTION.to_be_bytes();
 
 /// The least length of a block: type, length and length again.
 pub(super) const MIN_BLOCK: u32 = 12;
@@ -93,7 +84,7 @@ impl Pcapng {
             return Err(Stop::Need(MIN_BLOCK as usize));
         };
         let kind = self.order.u32(head, 0);
-        let order = if kind == SECTION { section_order(head)? } else { self.order };
+        let order = if kind == block::SECTION { section_order(head)? } else { self.order };
         let length = order.u32(head, 4);
         if !(MIN_BLOCK..=MAX_BLOCK).contains(&length) || !length.is_multiple_of(4) {
             return Err(Fault::BlockLength(length).into());
@@ -110,12 +101,14 @@ impl Pcapng {
     #[inline]
     fn take(&mut self, block: Block<'_>, at: usize, table: &mut Table) -> Result<(), Fault> {
         match block.kind {
-            ENHANCED_PACKET => self.push(packet::enhanced(block)?, at, table),
-            SIMPLE_PACKET => self.push(packet::simple(block, self.interfaces.first())?, at, table),
-            PACKET => self.push(packet::obsolete(block)?, at, table),
-            SECTION => self.begin_section(block),
-            INTERFACE => self.add_interface(block, table),
-            STATISTICS => self.record_statistics(block, table),
+            block::ENHANCED_PACKET => self.push(packet::enhanced(block)?, at, table),
+            block::SIMPLE_PACKET => {
+                self.push(packet::simple(block, self.interfaces.first())?, at, table)
+            }
+            block::PACKET => self.push(packet::obsolete(block)?, at, table),
+            block::SECTION => self.begin_section(block),
+            block::INTERFACE => self.add_interface(block, table),
+            block::STATISTICS => self.record_statistics(block, table),
             _ => Ok(()),
         }
     }
@@ -179,8 +172,8 @@ impl Block<'_> {
 /// The byte order of the section that begins with `head`.
 fn section_order(head: &[u8; MIN_BLOCK as usize]) -> Result<Order, Fault> {
     match Order::Little.u32(head, 8) {
-        ORDER_MAGIC => Ok(Order::Little),
-        magic if magic.swap_bytes() == ORDER_MAGIC => Ok(Order::Big),
+        block::ORDER_MAGIC => Ok(Order::Little),
+        magic if magic.swap_bytes() == block::ORDER_MAGIC => Ok(Order::Big),
         other => Err(Fault::OrderMagic(other)),
     }
 }

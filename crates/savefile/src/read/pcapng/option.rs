@@ -1,9 +1,8 @@
 //! The options at the end of a block.
 
 use super::super::fault::Fault;
+use crate::code::option::END;
 use crate::order::{Order, padded};
-
-const END: u16 = 0;
 
 /// A numbered value of a length of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

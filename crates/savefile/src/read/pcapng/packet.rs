@@ -5,6 +5,7 @@ use linerate_base::Direction;
 use super::super::fault::Fault;
 use super::option::Options;
 use super::{Block, Local};
+use crate::code::option::{DIRECTION, EPB_FLAGS, INBOUND, OUTBOUND};
 use crate::order::{Order, padded};
 
 /// Offset of the packet's bytes in an Enhanced Packet Block and in an obsolete Packet Block.
@@ -13,9 +14,6 @@ const DATA: usize = 28;
 const SIMPLE_DATA: usize = 12;
 /// Size of a block's trailing length.
 const TRAILER: usize = 4;
-
-/// Option `epb_flags`, and `pack_flags` of the obsolete block.
-const FLAGS: u16 = 2;
 
 /// A packet as its block describes it.
 #[derive(Clone, Copy)]
@@ -96,10 +94,10 @@ fn direction(block: Block<'_>, start: usize) -> Direction {
 
 fn flagged_direction(block: Block<'_>, options: &[u8]) -> Direction {
     let mut options = Options::new(block.order, options).map_while(Result::ok);
-    let flags = options.find(|option| option.code == FLAGS && option.value.len() == 4);
-    match flags.map(|option| block.order.u32(option.value, 0) & 3) {
-        Some(1) => Direction::In,
-        Some(2) => Direction::Out,
+    let flags = options.find(|option| option.code == EPB_FLAGS && option.value.len() == 4);
+    match flags.map(|option| block.order.u32(option.value, 0) & DIRECTION) {
+        Some(INBOUND) => Direction::In,
+        Some(OUTBOUND) => Direction::Out,
         _ => Direction::Unknown,
     }
 }
