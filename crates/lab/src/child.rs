@@ -7,7 +7,6 @@
 //! kernel kills that one, and with it everything in the namespace.
 
 use std::convert::Infallible;
-use std::io;
 use std::ops::{Deref, DerefMut};
 use std::process::{self, Command, Output, Stdio};
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -35,9 +34,11 @@ impl Child {
     /// # Errors
     /// When the program is not there, or cannot be started.
     pub fn start(command: Command) -> Result<Self> {
-        let asked = format!("start {}", command.get_program().display());
-        let (program, keeper) = Keeper::start(command)?;
-        let program = program.map_err(|e| Error::system(asked, e))?;
+        let (release, released) = mpsc::channel();
+        let (report, reported) = mpsc::channel();
+        let thread = thread::spawn(move || keep(command, &report, &released));
+        let keeper = Keeper { release: Some(release), thread: Some(thread) };
+        let program = reported.recv().expect("the thread reports before it ends")?;
         Ok(Self { program: Some(program), _keeper: keeper })
     }
 
@@ -104,19 +105,6 @@ struct Keeper {
     thread: Option<JoinHandle<()>>,
 }
 
-type Started = Result<io::Result<process::Child>>;
-
-impl Keeper {
-    fn start(command: Command) -> Result<(io::Result<process::Child>, Self)> {
-        let (release, released) = mpsc::channel();
-        let (report, reported) = mpsc::channel();
-        let thread = thread::spawn(move || keep(command, &report, &released));
-        let keeper = Self { release: Some(release), thread: Some(thread) };
-        let started = reported.recv().expect("the thread reports before it ends")?;
-        Ok((started, keeper))
-    }
-}
-
 impl Drop for Keeper {
     fn drop(&mut self) {
         self.release = None;
@@ -125,26 +113,46 @@ impl Drop for Keeper {
     }
 }
 
-fn keep(mut command: Command, report: &Sender<Started>, released: &Receiver<Infallible>) {
-    let mut first = match contain() {
-        Ok(first) => first,
-        Err(error) => return report.send(Err(error)).unwrap_or_default(),
+fn keep(
+    command: Command,
+    report: &Sender<Result<process::Child>>,
+    released: &Receiver<Infallible>,
+) {
+    let (container, program) = match Container::new() {
+        Ok(container) => (Some(container), spawn(command)),
+        Err(error) => (None, Err(error)),
     };
     // Whoever started the thread waits for the report.
-    let _ = report.send(Ok(command.spawn()));
+    let _ = report.send(program);
     let _ = released.recv();
-    first.iter_mut().for_each(end);
+    drop(container);
 }
 
-/// Puts what this thread starts into a PID namespace, and starts its first process, which does
-/// nothing. The program itself is not to be the first: signals would not end it.
-fn contain() -> Result<Option<process::Child>> {
-    match contain_children() {
-        Err(error) if error.kind() == ErrorKind::Permission => return Ok(None),
-        result => result?,
+fn spawn(mut command: Command) -> Result<process::Child> {
+    let asked = format!("start {}", command.get_program().display());
+    command.spawn().map_err(|e| Error::system(asked, e))
+}
+
+/// A PID namespace for what the calling thread starts: its first process, which does nothing and
+/// ends when this is dropped. `None` without root.
+struct Container(Option<process::Child>);
+
+impl Container {
+    /// The program is not to be the first process itself: signals would not end it.
+    fn new() -> Result<Self> {
+        match contain_children() {
+            Err(error) if error.kind() == ErrorKind::Permission => return Ok(Self(None)),
+            result => result?,
+        }
+        let mut first = Command::new("sleep");
+        first.arg("infinity").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        die_with_parent(&mut first);
+        spawn(first).map(|first| Self(Some(first)))
     }
-    let mut first = Command::new("sleep");
-    first.arg("infinity").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    die_with_parent(&mut first);
-    first.spawn().map(Some).map_err(|e| Error::system("start sleep", e))
+}
+
+impl Drop for Container {
+    fn drop(&mut self) {
+        self.0.iter_mut().for_each(end);
+    }
 }

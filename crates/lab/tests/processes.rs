@@ -92,8 +92,9 @@ fn build_as_a_user() {
     sender.send_to(b"hello", (b.ipv4(), 7)).unwrap();
     let mut buffer = [0; 5];
     receiver.recv(&mut buffer).unwrap();
-    let output = a.command_with_sysfs("id").arg("-u").output().unwrap();
-    assert_eq!(output.stdout, b"0\n");
+    let mut command = a.command_with_sysfs("id");
+    command.arg("-u").stdout(Stdio::piped());
+    assert_eq!(Child::start(command).unwrap().output().unwrap().stdout, b"0\n");
     assert_eq!(&buffer, b"hello");
 }
 

@@ -107,9 +107,9 @@ fn programs_are_asked_to_end() {
 
 #[test]
 fn a_program_that_is_not_there_is_named() {
-    let error = Child::start(Command::new("no-such-program")).unwrap_err();
+    let error = Child::start(Command::new("/no-such-program")).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
-    assert_eq!(error.asked(), "start no-such-program");
+    assert_eq!(error.asked(), "start /no-such-program");
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::thread;
 
 use crate::common::bind;
+use linerate_base::ErrorKind;
 use linerate_lab::{Host, Lab, Offload, need};
 use linerate_sys::{ethtool, interface};
 
@@ -103,13 +104,23 @@ fn the_wire_is_as_planned() {
         );
         assert_eq!(found.driver.as_deref(), Some("veth"));
         assert!(found.is_up && found.is_running && !found.is_loopback);
-        let addresses: Vec<_> = found.addresses.iter().map(|address| address.ip).collect();
-        assert_eq!(addresses, [IpAddr::from(host.ipv4()), IpAddr::from(host.ipv6())]);
+        let addresses: Vec<_> = found.addresses.iter().map(|a| (a.ip, a.prefix)).collect();
+        assert_eq!(addresses, [(host.ipv4().into(), 24), (host.ipv6().into(), 64)]);
         let offload = |offload| host.run(|| ethtool::offload(host.interface(), offload)).unwrap();
         assert!(!offload(Offload::TcpSegmentation));
         assert!(offload(Offload::TransmitChecksum));
         assert!(host.run(|| interface::by_name("lo")).unwrap().is_up);
     }
+}
+
+#[test]
+fn an_offload_that_the_driver_does_not_have_is_refused() {
+    if !need::root() {
+        return;
+    }
+    let plan = Lab::plan().host("a").host("b").offload(Offload::LargeReceive, true);
+    let error = plan.build().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
 }
 
 #[test]
