@@ -4,7 +4,7 @@
 //! whose record header has 8 more bytes; versions before 2.3, DG/UX's 543.0 and some files of 2.3, in
 //! which a record's two lengths are exchanged. Seconds are unsigned, as the draft has it: until 2106.
 
-use linerate_base::{Descriptor, Direction, Interface, Timestamp};
+use linerate_base::{Descriptor, Direction, Interface, LinkType, Timestamp};
 
 use super::fault::Fault;
 use super::table::{Step, Stop, Table, effective};
@@ -79,7 +79,9 @@ impl Pcap {
         // As libpcap: 0 and what it would take for negative mean "no limit".
         let snaplen = match order.u32(header, 16) {
             0 | 0x8000_0000.. => 0,
-            snaplen if magic == MODIFIED => snaplen + FAKED_HEADER,
+            snaplen if magic == MODIFIED && link_type == LinkType::ETHERNET => {
+                snaplen + FAKED_HEADER
+            }
             snaplen => snaplen,
         };
         table.add_interface(Interface { link_type, snaplen, ..Interface::default() })?;

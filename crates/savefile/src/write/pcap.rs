@@ -63,7 +63,10 @@ impl Pcap {
     /// The whole records in `bytes`, which begin with a record, or with the header if `from_start`.
     pub(super) fn whole(bytes: &[u8], from_start: bool) -> Counters {
         let mut whole = Counters::default();
-        if from_start && bytes.len() >= FILE_HEADER {
+        if from_start {
+            if bytes.len() < FILE_HEADER {
+                return whole;
+            }
             whole.bytes = FILE_HEADER as u64;
         }
         while let Some(header) = bytes[whole.bytes as usize..].first_chunk::<RECORD_HEADER>() {

@@ -73,6 +73,16 @@ fn fill(format: Format, packets: &[Owned], room: usize) -> (Counters, Disk) {
 }
 
 #[test]
+fn a_header_that_waited_for_an_interface_and_found_no_room() {
+    for room in 0..24 {
+        let mut writer = Writer::new(Disk::new(room), &options(NANOS), &[]).unwrap();
+        writer.declare(&[ethernet("e")]);
+        writer.finish().unwrap_err();
+        assert_eq!(writer.counters(), Counters::default(), "room for {room}");
+    }
+}
+
+#[test]
 fn a_disk_that_fills_under_a_long_capture() {
     let mut writer =
         Writer::new(Disk::new(1_000_000), &options(Format::Pcapng), &[ethernet("e")]).unwrap();
