@@ -1,0 +1,51 @@
+//! Classic BPF.
+//!
+//! - [`select`]: values and tests to instructions, with what the registers already hold
+//! - [`chain`]: the loop of `protochain`
+//! - [`scratch`]: which words of scratch memory must be zeroed first
+//! - [`assemble`]: blocks to one program, far jumps by way of trampolines
+
+mod assemble;
+mod chain;
+mod scratch;
+mod select;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::ir::Ir;
+use crate::ir::graph::{Graph, Target as Edge};
+use crate::options::{Options, Target};
+use linerate_bpf::classic::{Instruction, KERNEL_MAX_INSTRUCTIONS, Program};
+
+/// Instructions and how they end. Control enters at the first.
+#[derive(Clone, Debug)]
+pub(crate) struct Block {
+    body: Vec<Instruction>,
+    end: End,
+}
+
+/// Where a block leads.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum End {
+    Branch { code: u16, k: u32, then: Edge, otherwise: Edge },
+    Goto(Edge),
+}
+
+/// The program of a graph whose loads are all relative to the packet.
+pub(crate) fn emit(ir: &Ir, graph: &Graph, options: &Options<'_>) -> Result<Program> {
+    let blocks = select::select(ir, graph, options.optimise)?;
+    if options.target == Target::Kernel && blocks.loops {
+        let message = "'protochain' needs a loop, which the kernel does not take";
+        return Err(Error::new(ErrorKind::Loop, message).expected("a filter in user space"));
+    }
+    let prologue = scratch::zeroes(ir, graph);
+    let instructions = assemble::assemble(graph, &blocks.blocks, prologue, options.snaplen);
+    if options.target == Target::Kernel && instructions.len() > KERNEL_MAX_INSTRUCTIONS {
+        let message = format!(
+            "the program has {} instructions, the kernel takes {KERNEL_MAX_INSTRUCTIONS}",
+            instructions.len()
+        );
+        return Err(Error::new(ErrorKind::TooLarge, message).expected("a filter in user space"));
+    }
+    Program::new(instructions)
+        .map_err(|error| Error::new(ErrorKind::Limit, format!("cannot make a program: {error}")))
+}

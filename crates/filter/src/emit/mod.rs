@@ -1,0 +1,5 @@
+//! From decision graphs to programs.
+//!
+//! - [`cbpf`]: classic BPF, for sockets and for the interpreter
+
+pub(crate) mod cbpf;

@@ -1,0 +1,161 @@
+//! What is wrong with an expression, and where.
+
+use crate::syntax::Span;
+use linerate_base as base;
+use std::fmt;
+
+/// A result whose error is [`Error`].
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// What kind of failure it was, for callers that act on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The expression is not of the language.
+    Syntax,
+    /// It is of the language but says nothing: a port of ICMP, a VLAN tag of 5000.
+    Meaning,
+    /// A name that the resolver does not know.
+    Name,
+    /// The link type cannot do this, or we cannot yet.
+    Unsupported,
+    /// It is nested too deeply, or needs more scratch memory than the machine has.
+    Limit,
+    /// The kernel takes no program this large: filter in user space.
+    TooLarge,
+    /// The kernel takes no program that loops (`protochain`): filter in user space.
+    Loop,
+}
+
+/// What is wrong, where, and what was expected there.
+///
+/// Displays as the message and, where the place is known, the expression with a caret under it:
+///
+/// ```text
+/// a port is at most 65535
+///   tcp port 80000
+///            ^^^^^
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    kind: ErrorKind,
+    message: String,
+    expected: Option<String>,
+    span: Option<Span>,
+    expression: String,
+}
+
+impl Error {
+    pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self {
+            kind,
+            message: message.into(),
+            expected: None,
+            span: None,
+            expression: String::new(),
+        }
+    }
+
+    pub(crate) fn at(kind: ErrorKind, message: impl Into<String>, span: Span) -> Self {
+        Self { span: Some(span), ..Self::new(kind, message) }
+    }
+
+    pub(crate) fn syntax(message: impl Into<String>, span: Span) -> Self {
+        Self::at(ErrorKind::Syntax, message, span)
+    }
+
+    pub(crate) fn meaning(message: impl Into<String>, span: Span) -> Self {
+        Self::at(ErrorKind::Meaning, message, span)
+    }
+
+    pub(crate) fn unsupported(message: impl Into<String>, span: Span) -> Self {
+        Self::at(ErrorKind::Unsupported, message, span)
+    }
+
+    /// The same error with what would have been right.
+    pub(crate) fn expected(mut self, expected: impl Into<String>) -> Self {
+        self.expected = Some(expected.into());
+        self
+    }
+
+    /// The same error knowing the whole expression, so that it can show the place.
+    pub(crate) fn within(mut self, expression: &str) -> Self {
+        expression.clone_into(&mut self.expression);
+        self
+    }
+
+    /// What kind of failure it was.
+    pub fn kind(&self) -> ErrorKind {
+        self.kind
+    }
+
+    /// What is wrong, in one line.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// Where in the expression, in bytes; `None` when it is about the whole.
+    pub fn span(&self) -> Option<Span> {
+        self.span
+    }
+
+    fn place(&self, f: &mut fmt::Formatter<'_>, span: Span) -> fmt::Result {
+        // A tab or line break would move the caret: show each as one space.
+        let line = self.expression.replace(|c: char| c.is_control(), " ");
+        let width = |text: Option<&str>| text.map_or(0, |text| text.chars().count());
+        let before = width(line.get(..span.start));
+        let carets = width(line.get(span.start..span.end)).max(1);
+        write!(f, "\n  {line}\n  {:before$}{}", "", "^".repeat(carets))
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)?;
+        if let Some(expected) = &self.expected {
+            write!(f, ": expected {expected}")?;
+        }
+        match self.span {
+            Some(span) => self.place(f, span),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<Error> for base::Error {
+    fn from(error: Error) -> Self {
+        let kind = match error.kind {
+            ErrorKind::Syntax | ErrorKind::Meaning => base::ErrorKind::Invalid,
+            ErrorKind::Name => base::ErrorKind::NotFound,
+            _ => base::ErrorKind::Unsupported,
+        };
+        let asked = format!("compile the filter `{}`", error.expression);
+        Self::new(kind, asked, error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_caret_stands_under_the_place() {
+        let span = Span { start: 5, end: 8 };
+        let error = Error::meaning("bad", span).expected("good").within("tcp\tfoo bar");
+        assert_eq!(error.to_string(), "bad: expected good\n  tcp foo bar\n       ^^^");
+    }
+
+    #[test]
+    fn the_end_of_the_expression_has_a_caret_too() {
+        let error = Error::syntax("more", Span { start: 3, end: 3 }).within("tcp");
+        assert_eq!(error.to_string(), "more\n  tcp\n     ^");
+    }
+
+    #[test]
+    fn without_a_place_there_is_only_the_message() {
+        let error = Error::new(ErrorKind::TooLarge, "too large").within("tcp");
+        assert_eq!(error.to_string(), "too large");
+    }
+}

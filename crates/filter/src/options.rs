@@ -1,0 +1,65 @@
+//! What to compile for.
+
+use crate::sema::resolver::Resolver;
+use linerate_base::LinkType;
+use std::net::Ipv4Addr;
+
+/// Where the program will run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// In user space, over packets as a savefile has them: VLAN tags among the bytes, no limit on the
+    /// program's length, loops allowed.
+    User,
+    /// In the kernel, on a socket: VLAN tags that the driver took off are asked for, as are direction
+    /// and interface; no loops, at most 4,096 instructions.
+    Kernel,
+}
+
+/// What to compile for.
+#[derive(Clone, Copy)]
+pub struct Options<'a> {
+    /// What the first byte of a packet means.
+    pub link_type: LinkType,
+    /// How many bytes to keep of a packet that matches: the program's verdict. At least 1, for a
+    /// verdict of 0 means no match.
+    pub snaplen: u32,
+    /// Where the program will run.
+    pub target: Target,
+    /// The netmask of the network captured on, which `ip broadcast` needs.
+    pub netmask: Option<Ipv4Addr>,
+    /// Whether to run the passes that make the program smaller and quicker. The verdicts are the same.
+    pub optimise: bool,
+    /// With [`Target::User`]: each packet's direction and interface are known and will be in
+    /// `Input::ancillary`, so `inbound`, `outbound` and `ifindex` are allowed on every link type.
+    pub metadata: bool,
+    /// Who looks names up.
+    pub resolver: &'a dyn Resolver,
+}
+
+impl<'a> Options<'a> {
+    /// tcpdump's defaults for reading a file: all of each packet, in user space, optimised.
+    pub fn new(link_type: LinkType, resolver: &'a dyn Resolver) -> Self {
+        Self {
+            link_type,
+            snaplen: 262_144,
+            target: Target::User,
+            netmask: None,
+            optimise: true,
+            metadata: false,
+            resolver,
+        }
+    }
+}
+
+impl std::fmt::Debug for Options<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Options")
+            .field("link_type", &self.link_type)
+            .field("snaplen", &self.snaplen)
+            .field("target", &self.target)
+            .field("netmask", &self.netmask)
+            .field("optimise", &self.optimise)
+            .field("metadata", &self.metadata)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,106 @@
+//! From the syntax tree to the intermediate representation: what the words mean.
+//!
+//! - [`resolver`]: names to numbers
+//! - [`layout`]: where the headers are at this point of the expression
+//! - [`linktype`]: "the link layer carries protocol N", for each link layer
+//! - [`operand`]: qualifiers and operand to one of the following
+//! - [`host`], [`port`], [`protocol`], [`link`]: the primitives
+//! - [`encapsulation`], [`tunnel`]: the primitives that move the headers
+//! - [`relation`]: comparisons of arithmetic expressions
+//! - [`numbers`]: protocol numbers
+//!
+//! The meaning is that of the program that libpcap 1.10.3 makes unoptimised: which bytes are looked
+//! at, in which order. What libpcap refuses is refused; what is only about link types that we do not
+//! know yet is refused by name.
+
+mod encapsulation;
+mod host;
+pub(crate) mod layout;
+mod link;
+mod linktype;
+pub(crate) mod numbers;
+mod operand;
+mod port;
+mod protocol;
+mod relation;
+pub(crate) mod resolver;
+mod tunnel;
+
+use crate::error::{Error, Result};
+use crate::ir::Ir;
+use crate::ir::predicate::PredicateId;
+use crate::options::Options;
+use crate::syntax::ast::{Ast, Connective, Node, NodeId, Qualifiers};
+use layout::{Layout, Link};
+
+/// The meaning of a whole expression.
+pub(crate) fn analyse(
+    ast: &Ast<'_>,
+    link: Link,
+    options: &Options<'_>,
+) -> Result<(Ir, PredicateId)> {
+    let mut compiler = Compiler { ast, options, layout: Layout::new(link), ir: Ir::default() };
+    let root = match ast.root {
+        Some(root) => compiler.node(root, None)?.0,
+        None => compiler.ir.truth(true),
+    };
+    Ok((compiler.ir, root))
+}
+
+/// The state of the analysis.
+pub(crate) struct Compiler<'a> {
+    ast: &'a Ast<'a>,
+    options: &'a Options<'a>,
+    layout: Layout,
+    ir: Ir,
+}
+
+/// A predicate, and the qualifiers that an operand after it inherits.
+type Analysed = (PredicateId, Option<Qualifiers>);
+
+impl Compiler<'_> {
+    /// `inherited` is what an operand takes that has no qualifiers of its own: those of whatever
+    /// stands on its left. A complete term passes none on, a group in parentheses those before it.
+    fn node(&mut self, id: NodeId, inherited: Option<Qualifiers>) -> Result<Analysed> {
+        let ast = self.ast;
+        match ast.node(id) {
+            Node::Chain { first, rest } => self.chain(*first, rest, inherited),
+            Node::Not(operand) => {
+                let (predicate, qualifiers) = self.node(*operand, inherited)?;
+                Ok((self.ir.not(predicate), qualifiers))
+            }
+            Node::Group(inner) => Ok((self.node(*inner, inherited)?.0, inherited)),
+            Node::Qualified(qualifiers, operand) => self.node(*operand, Some(*qualifiers)),
+            Node::Operand(operand, span) => {
+                let qualifiers = inherited.ok_or_else(|| {
+                    Error::syntax("syntax error: nothing says what this is", *span)
+                        .expected("`host`, `port` or another qualifier before it")
+                })?;
+                Ok((self.operand(*operand, qualifiers, *span)?, inherited))
+            }
+            Node::Protocol(protocol, span) => Ok((self.protocol(*protocol, *span)?, None)),
+            Node::Relation { relation, left, right } => {
+                Ok((self.relation(*relation, *left, *right)?, None))
+            }
+            Node::Primitive(primitive, span) => Ok((self.primitive(*primitive, *span)?, None)),
+        }
+    }
+
+    fn chain(
+        &mut self,
+        first: NodeId,
+        rest: &[(Connective, NodeId)],
+        inherited: Option<Qualifiers>,
+    ) -> Result<Analysed> {
+        let (mut left, mut qualifiers) = self.node(first, inherited)?;
+        for (connective, next) in rest {
+            let (right, passed_on) = self.node(*next, qualifiers)?;
+            left = match connective {
+                Connective::And => self.ir.and(left, right),
+                Connective::Or => self.ir.or(left, right),
+            };
+            qualifiers = passed_on;
+        }
+        Ok((left, qualifiers))
+    }
+}

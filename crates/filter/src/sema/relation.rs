@@ -1,0 +1,161 @@
+//! Relations between arithmetic expressions.
+//!
+//! Bytes of a protocol, `tcp[13]`, bring a guard: the relation is false, not rejecting, for packets
+//! of other protocols. Guards are tested before anything is loaded. As in libpcap, those of an
+//! operator's right operand are lost: `1 + tcp[0] = 5` loads from any packet.
+
+use super::Compiler;
+use super::numbers::{ethertype, ip};
+use crate::error::{Error, Result};
+use crate::ir::place::PlaceId;
+use crate::ir::predicate::{Comparison, PredicateId};
+use crate::ir::value::{Load, Value, ValueId, Width};
+use crate::syntax::Span;
+use crate::syntax::ast::{Arithmetic, ArithmeticId, BinaryOperator, Relation};
+use crate::syntax::token::Protocol;
+
+/// A number, and what must hold for it to be there.
+#[derive(Clone, Copy)]
+struct Operand {
+    value: ValueId,
+    guard: Option<PredicateId>,
+    /// The number that is written leftmost in it. libpcap takes it for the value when it looks for
+    /// divisions by zero, so that it refuses `1 / ip[0]`.
+    leftmost: Option<u32>,
+}
+
+impl Compiler<'_> {
+    pub(super) fn relation(
+        &mut self,
+        relation: Relation,
+        left: ArithmeticId,
+        right: ArithmeticId,
+    ) -> Result<PredicateId> {
+        let (left, right) = (self.arithmetic(left)?, self.arithmetic(right)?);
+        let (how, negated) = match relation {
+            Relation::Equal => (Comparison::Equal, false),
+            Relation::NotEqual => (Comparison::Equal, true),
+            Relation::Greater => (Comparison::Greater, false),
+            Relation::LessEqual => (Comparison::Greater, true),
+            Relation::GreaterEqual => (Comparison::GreaterEqual, false),
+            Relation::Less => (Comparison::GreaterEqual, true),
+        };
+        let mut holds = self.ir.compare(how, left.value, right.value);
+        if negated {
+            holds = self.ir.not(holds);
+        }
+        Ok(self
+            .ir
+            .all([left.guard, right.guard, Some(holds)].into_iter().flatten().collect::<Vec<_>>()))
+    }
+
+    fn arithmetic(&mut self, id: ArithmeticId) -> Result<Operand> {
+        match self.ast.arithmetic(id) {
+            Arithmetic::Number(number) => {
+                let value = self.ir.constant(number);
+                Ok(Operand { value, guard: None, leftmost: Some(number) })
+            }
+            Arithmetic::Length => {
+                let value = self.ir.value(Value::Length);
+                Ok(Operand { value, guard: None, leftmost: None })
+            }
+            Arithmetic::Negate(operand) => {
+                let operand = self.arithmetic(operand)?;
+                Ok(Operand { value: self.ir.value(Value::Negate(operand.value)), ..operand })
+            }
+            Arithmetic::Binary(operator, left, right) => {
+                let (left, right_id) = (self.arithmetic(left)?, right);
+                let right = self.arithmetic(right_id)?;
+                self.refuse_constant(operator, right, right_id)?;
+                Ok(Operand { value: self.ir.binary(operator, left.value, right.value), ..left })
+            }
+            Arithmetic::Load { protocol, index, size } => {
+                let span = self.ast.arithmetic_span(id);
+                let width = width(size, span)?;
+                let index = self.arithmetic(index)?;
+                let (place, guard) = self.loaded_from(protocol, index.guard, span)?;
+                let load = Load { place, index: Some(index.value), offset: 0, width };
+                Ok(Operand { value: self.ir.value(Value::Load(load)), guard, ..index })
+            }
+        }
+    }
+
+    fn refuse_constant(
+        &self,
+        operator: BinaryOperator,
+        right: Operand,
+        id: ArithmeticId,
+    ) -> Result<()> {
+        let message = match (operator, right.leftmost) {
+            (BinaryOperator::Divide, Some(0)) => "division by zero",
+            (BinaryOperator::Modulo, Some(0)) => "modulus by zero",
+            (BinaryOperator::ShiftLeft | BinaryOperator::ShiftRight, Some(32..)) => {
+                "shift by more than 31 bits"
+            }
+            _ => return Ok(()),
+        };
+        Err(Error::meaning(message, self.ast.arithmetic_span(id)))
+    }
+
+    /// Where `protocol[0]` is, and the guard of loads from there, `inner` being the index's own.
+    fn loaded_from(
+        &mut self,
+        protocol: Protocol,
+        inner: Option<PredicateId>,
+        span: Span,
+    ) -> Result<(PlaceId, Option<PredicateId>)> {
+        use Protocol as P;
+        match protocol {
+            P::Link => Ok((self.link(), inner)),
+            P::Ip
+            | P::Arp
+            | P::Rarp
+            | P::Atalk
+            | P::Decnet
+            | P::Sca
+            | P::Lat
+            | P::Moprc
+            | P::Mopdl
+            | P::Ip6 => {
+                let carried = self.protocol(protocol, span)?;
+                Ok((self.network(), self.guard(&[inner, Some(carried)])))
+            }
+            P::Sctp
+            | P::Tcp
+            | P::Udp
+            | P::Icmp
+            | P::Igmp
+            | P::Igrp
+            | P::Pim
+            | P::Vrrp
+            | P::Carp => {
+                let ipv4 = self.carries(ethertype::IP, span)?;
+                let carried = self.protocol(protocol, span)?;
+                let unfragmented = self.first_fragment();
+                let carried = self.ir.and(carried, unfragmented);
+                Ok((self.transport(), self.guard(&[Some(ipv4), inner, Some(carried)])))
+            }
+            P::Icmp6 => {
+                let ipv6 = self.carries(ethertype::IP6, span)?;
+                let network = self.network();
+                let next_header = self.equals((network, 6, Width::Byte), ip::ICMP6);
+                Ok((self.transport6(), self.guard(&[inner, Some(ipv6), Some(next_header)])))
+            }
+            other => Err(Error::meaning(format!("unsupported index operation on '{other}'"), span)
+                .expected("`ether`, `ip`, `ip6`, `arp`, `tcp`, `udp`, `icmp` or another header")),
+        }
+    }
+
+    fn guard(&mut self, parts: &[Option<PredicateId>]) -> Option<PredicateId> {
+        Some(self.ir.all(parts.iter().flatten().copied().collect::<Vec<_>>()))
+    }
+}
+
+fn width(size: u32, span: Span) -> Result<Width> {
+    match size {
+        1 => Ok(Width::Byte),
+        2 => Ok(Width::Half),
+        4 => Ok(Width::Word),
+        _ => Err(Error::meaning("data size must be 1, 2, or 4", span)),
+    }
+}
