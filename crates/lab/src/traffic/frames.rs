@@ -29,6 +29,9 @@ pub fn tagged(frame: &[u8], id: u16) -> Vec<u8> {
 
 /// Sends Ethernet frames from a host's interface, in order and as they are.
 ///
+/// Each call takes some milliseconds more than its frames do, for the kernel to let the socket
+/// go: rather send many at once.
+///
 /// # Errors
 /// When the interface is down, gone or without carrier; when a frame is shorter than a header or
 /// longer than the MTU allows.

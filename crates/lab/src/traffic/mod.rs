@@ -8,7 +8,7 @@ mod frames;
 mod transfer;
 
 use std::io;
-use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::net::{SocketAddr, UdpSocket};
 
 use etherparse::PacketBuilder;
 use linerate_base::{Error, ErrorKind, Result};
@@ -60,8 +60,7 @@ impl<'a> Flow<'a> {
     }
 
     fn end(&self, host: &Host, port: u16) -> SocketAddr {
-        let v4 = IpAddr::V4(host.ipv4());
-        SocketAddr::new(if self.is_ipv6 { host.ipv6().into() } else { v4 }, port)
+        if self.is_ipv6 { (host.ipv6(), port).into() } else { (host.ipv4(), port).into() }
     }
 
     /// One of its packets as an Ethernet frame, checksums included.
@@ -70,9 +69,10 @@ impl<'a> Flow<'a> {
     /// When the payload is larger than a datagram can be.
     pub fn frame(&self, payload: &[u8]) -> Vec<u8> {
         let ethernet = PacketBuilder::ethernet2(self.from.mac(), self.to.mac());
-        let ip = match (self.source().ip(), self.destination().ip()) {
-            (IpAddr::V4(from), IpAddr::V4(to)) => ethernet.ipv4(from.octets(), to.octets(), TTL),
-            (from, to) => ethernet.ipv6(octets(from), octets(to), TTL),
+        let ip = if self.is_ipv6 {
+            ethernet.ipv6(self.from.ipv6().octets(), self.to.ipv6().octets(), TTL)
+        } else {
+            ethernet.ipv4(self.from.ipv4().octets(), self.to.ipv4().octets(), TTL)
         };
         let udp = ip.udp(self.ports.0, self.ports.1);
         let mut frame = Vec::with_capacity(udp.size(payload.len()));
@@ -123,13 +123,6 @@ const ETHERNET_HEADER: usize = 14;
 
 /// RFC 1700: the recommended time to live.
 const TTL: u8 = 64;
-
-fn octets(address: IpAddr) -> [u8; 16] {
-    match address {
-        IpAddr::V4(v4) => v4.to_ipv6_mapped().octets(),
-        IpAddr::V6(v6) => v6.octets(),
-    }
-}
 
 /// The payload that numbered packets carry: the number, in network byte order and cut off at
 /// `size`, then zeroes.

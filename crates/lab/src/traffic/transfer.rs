@@ -1,7 +1,7 @@
 //! Bytes over TCP.
 
 use std::io::{self, Read, Write};
-use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread;
 
 use linerate_base::{Error, Result};
@@ -27,7 +27,7 @@ pub struct Transfer {
 /// # Errors
 /// When the port is in use, or the connection breaks.
 pub fn transfer(from: &Host, to: &Host, port: u16, bytes: u64) -> Result<Transfer> {
-    let address = SocketAddr::new(IpAddr::V4(to.ipv4()), port);
+    let address = SocketAddr::from((to.ipv4(), port));
     run(from, to, address, bytes).map_err(|e| {
         Error::system(format!("transfer {bytes} bytes from {} to {address}", from.ipv4()), e)
     })
