@@ -176,6 +176,8 @@ fn receive(socket: &OwnedFd, buffer: &mut [u8]) -> io::Result<usize> {
 mod tests {
     use super::*;
     use netlink_packet_route::link::{LinkAttribute, LinkMessage};
+    use proptest::collection::vec;
+    use proptest::prelude::*;
 
     #[test]
     fn a_refusal_keeps_the_number() {
@@ -202,6 +204,31 @@ mod tests {
         for bytes in [&[0][..], &[0; 16], &[255; 20]] {
             let error = Answer::default().add("ask", bytes).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Malformed);
+        }
+    }
+
+    /// Messages with whole headers, of the kinds that the kernel sends and of others.
+    fn messages() -> impl Strategy<Value = Vec<u8>> {
+        let kind = prop_oneof![1u16..5, 16u16..40];
+        let message = (kind, any::<u16>(), vec(any::<u8>(), 0..80));
+        vec(message, 0..4).prop_map(|messages| messages.iter().flat_map(to_bytes).collect())
+    }
+
+    fn to_bytes((kind, flags, payload): &(u16, u16, Vec<u8>)) -> Vec<u8> {
+        let mut bytes = (16 + payload.len() as u32).to_ne_bytes().to_vec();
+        bytes.extend(kind.to_ne_bytes());
+        bytes.extend(flags.to_ne_bytes());
+        bytes.extend([0; 8]);
+        bytes.extend(payload);
+        bytes.resize(bytes.len().next_multiple_of(4), 0);
+        bytes
+    }
+
+    proptest! {
+        #[test]
+        fn no_answer_makes_it_panic(bytes in prop_oneof![messages(), vec(any::<u8>(), 0..100)]) {
+            let _ = Answer::default().add("ask", &bytes);
+            let _ = explanation(&bytes);
         }
     }
 }
