@@ -106,6 +106,15 @@ mod tests {
     }
 
     #[test]
+    fn savefiles_have_a_language_of_their_own() {
+        let Some(libpcap) = libpcap() else { return };
+        libpcap.compile("inbound", &ETHERNET).expect("asks the kernel");
+        libpcap.compile_for_savefile("inbound", &ETHERNET).expect_err("nobody to ask");
+        let program = libpcap.compile_for_savefile("tcp", &ETHERNET).expect("compiled");
+        assert_eq!(program.verdict(&[0; 60], 60), 0);
+    }
+
+    #[test]
     fn only_checked_programs_run() {
         let Some(libpcap) = libpcap() else { return };
         let scratch = SockFilter { code: 0x60, k: 16, ..SockFilter::default() };

@@ -23,6 +23,29 @@ impl Handle {
         if pointer.is_null() { Err("no memory".into()) } else { Ok(Self { symbols, pointer }) }
     }
 
+    /// A savefile without packets, for compiling as for packets of one.
+    pub(super) fn empty_savefile(libpcap: Libpcap, target: &CompileFor) -> Result<Self, String> {
+        let symbols = libpcap.symbols;
+        let mut header = savefile_header(target);
+        let (bytes, size) = (header.as_mut_ptr().cast(), size_of_val(&header));
+        // SAFETY: the buffer has this size. The stream outlives it, but nothing reads on.
+        let stream = unsafe { libc::fmemopen(bytes, size, c"rb".as_ptr()) };
+        if stream.is_null() {
+            return Err("no memory".into());
+        }
+        let mut error = [0_u8; ERROR_SIZE];
+        let buffer = error.as_mut_ptr().cast::<c_char>();
+        // SAFETY: the stream is open, the buffer has the size that pcap(3PCAP) asks for.
+        // The header is read now; a handle for compiling reads no packet.
+        let pointer = unsafe { (symbols.pcap_fopen_offline)(stream, buffer) };
+        if pointer.is_null() {
+            // SAFETY: libpcap leaves the stream to the caller when it fails.
+            unsafe { libc::fclose(stream) };
+            return Err(message(&error));
+        }
+        Ok(Self { symbols, pointer })
+    }
+
     /// A savefile.
     pub(super) fn offline(libpcap: Libpcap, path: &Path) -> Result<Self, String> {
         let symbols = libpcap.symbols;
@@ -53,6 +76,12 @@ impl Drop for Handle {
 fn message(buffer: &[u8]) -> String {
     let text = CStr::from_bytes_until_nul(buffer).unwrap_or_default();
     text.to_string_lossy().into_owned()
+}
+
+/// A pcap file's header in this machine's byte order (draft-ietf-opsawg-pcap, 4).
+fn savefile_header(target: &CompileFor) -> [u32; 6] {
+    let version = if cfg!(target_endian = "little") { 0x0004_0002 } else { 0x0002_0004 };
+    [0xa1b2_c3d4, version, 0, 0, target.snaplen, target.link_type.into()]
 }
 
 /// libpcap's own number, on Linux, for a link type of savefiles (`pcap/dlt.h`, libpcap 1.10).

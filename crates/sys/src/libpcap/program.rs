@@ -19,45 +19,37 @@ pub struct Program {
 }
 
 impl Libpcap {
-    /// Compiles a filter expression as `pcap_compile` does.
+    /// Compiles a filter expression as `pcap_compile` does for a live capture.
     ///
     /// Host names in it are looked up, on the network if need be.
     ///
     /// # Errors
     /// libpcap's own words on what is wrong with the expression.
     pub fn compile(&self, expression: &str, target: &CompileFor) -> Result<Program> {
+        self.compile_on(Handle::dead(*self, target), expression, target)
+    }
+
+    /// Compiles a filter expression as `pcap_compile` does for a savefile, where some primitives
+    /// have another meaning or none: `inbound`, and `ip6` on BSD loopback.
+    ///
+    /// # Errors
+    /// As [`Libpcap::compile`].
+    pub fn compile_for_savefile(&self, expression: &str, target: &CompileFor) -> Result<Program> {
+        self.compile_on(Handle::empty_savefile(*self, target), expression, target)
+    }
+
+    fn compile_on(
+        &self,
+        handle: std::result::Result<Handle, String>,
+        expression: &str,
+        target: &CompileFor,
+    ) -> Result<Program> {
         let refused = |answer: String| {
             Error::new(ErrorKind::Invalid, format!("compile `{expression}`"), answer)
         };
         let text = CString::new(expression).map_err(|e| refused(e.to_string()))?;
-        let instructions = self.compile_text(&text, target).map_err(refused)?;
-        Ok(Program { libpcap: *self, instructions })
-    }
-
-    fn compile_text(
-        &self,
-        text: &CStr,
-        target: &CompileFor,
-    ) -> std::result::Result<Vec<SockFilter>, String> {
-        let handle = Handle::dead(*self, target)?;
-        let mut raw = RawProgram { length: 0, instructions: std::ptr::null_mut() };
-        let netmask = target.netmask.map_or(NETMASK_UNKNOWN, u32::from);
-        let optimise = c_int::from(target.optimise);
-        let pcap = &self.symbols;
-        // SAFETY: the handle is open, `raw` outlives the call and the text is a C string.
-        let status = unsafe {
-            (pcap.pcap_compile)(handle.pointer, &raw mut raw, text.as_ptr(), optimise, netmask)
-        };
-        if status != 0 {
-            return Err(handle.error());
-        }
-        // SAFETY: after success `raw` holds `length` instructions, which stay until freecode.
-        let instructions = unsafe {
-            let made = std::slice::from_raw_parts(raw.instructions, raw.length as usize).to_vec();
-            (pcap.pcap_freecode)(&raw mut raw);
-            made
-        };
-        Ok(instructions)
+        let instructions = handle.and_then(|handle| handle.compile(&text, target));
+        Ok(Program { libpcap: *self, instructions: instructions.map_err(refused)? })
     }
 
     /// Takes instructions that were made elsewhere, for libpcap to run.
@@ -72,6 +64,33 @@ impl Libpcap {
             return Ok(Program { libpcap: *self, instructions });
         }
         Err(Error::new(ErrorKind::Invalid, "check a filter program", "libpcap refuses it"))
+    }
+}
+
+impl Handle {
+    fn compile(
+        &self,
+        text: &CStr,
+        target: &CompileFor,
+    ) -> std::result::Result<Vec<SockFilter>, String> {
+        let mut raw = RawProgram { length: 0, instructions: std::ptr::null_mut() };
+        let netmask = target.netmask.map_or(NETMASK_UNKNOWN, u32::from);
+        let optimise = c_int::from(target.optimise);
+        let pcap = &self.symbols;
+        // SAFETY: the handle is open, `raw` outlives the call and the text is a C string.
+        let status = unsafe {
+            (pcap.pcap_compile)(self.pointer, &raw mut raw, text.as_ptr(), optimise, netmask)
+        };
+        if status != 0 {
+            return Err(self.error());
+        }
+        // SAFETY: after success `raw` holds `length` instructions, which stay until freecode.
+        let instructions = unsafe {
+            let made = std::slice::from_raw_parts(raw.instructions, raw.length as usize).to_vec();
+            (pcap.pcap_freecode)(&raw mut raw);
+            made
+        };
+        Ok(instructions)
     }
 }
 

@@ -60,6 +60,7 @@ symbols! {
     pcap_lib_version() -> *const c_char;
     pcap_open_dead(c_int, c_int) -> *mut PcapT;
     pcap_open_offline(*const c_char, *mut c_char) -> *mut PcapT;
+    pcap_fopen_offline(*mut libc::FILE, *mut c_char) -> *mut PcapT;
     pcap_close(*mut PcapT);
     pcap_geterr(*mut PcapT) -> *const c_char;
     pcap_compile(*mut PcapT, *mut RawProgram, *const c_char, c_int, u32) -> c_int;
