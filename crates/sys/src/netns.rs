@@ -6,8 +6,9 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::fs::MetadataExt;
+use std::panic::resume_unwind;
 use std::thread;
 
 use linerate_base::{Error, Result};
@@ -35,7 +36,7 @@ impl Namespace {
     pub fn create() -> Result<Self> {
         thread::scope(|scope| {
             let maker = scope.spawn(|| leave().and_then(|()| Self::current()));
-            maker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            maker.join().unwrap_or_else(|panic| resume_unwind(panic))
         })
     }
 
@@ -73,12 +74,6 @@ impl Namespace {
 impl AsFd for Namespace {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
-    }
-}
-
-impl From<Namespace> for OwnedFd {
-    fn from(namespace: Namespace) -> Self {
-        namespace.0.into()
     }
 }
 
