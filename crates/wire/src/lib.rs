@@ -13,8 +13,6 @@
 //! caller reuses, so that printing allocates nothing per packet. The crate opens no socket,
 //! reads no clock, and remembers nothing but where TCP connections began.
 
-#![forbid(unsafe_code)]
-
 mod data;
 mod hexdump;
 pub mod layer;

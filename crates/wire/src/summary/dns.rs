@@ -2,7 +2,7 @@
 
 use super::{Before, Printer};
 use crate::layer::{
-    Dns, DnsData, DnsName, DnsQuestion, DnsRecord, Item, Section, class_name, type_name,
+    Dns, DnsData, DnsName, DnsQuestion, DnsRecord, Item, Section, Strings, class_name, type_name,
 };
 use crate::paint::Kind;
 
@@ -73,34 +73,40 @@ impl Printer<'_> {
     }
 
     /// Questions and records; false when the message was cut off.
-    fn dns_items(&mut self, dns: &Dns<'_>) -> bool {
+    fn dns_items<'d>(&mut self, dns: &Dns<'d>) -> bool {
         let response = dns.header().header().qr();
         let all = self.options.verbosity > 1;
-        let (mut counted, mut section) = (!response, None);
-        for item in dns.walk() {
-            match item {
-                Item::Question(question) => {
-                    self.line.text(if response && all { " q:" } else { "" });
-                    if !response || all {
-                        self.question(&question, dns.multicast);
-                    }
-                }
-                Item::Record(part, record) => {
-                    if !std::mem::replace(&mut counted, true) {
-                        self.section_counts(dns);
-                    }
-                    if !all && (part != Section::Answer || !response) {
-                        return true;
-                    }
-                    let first = section.replace(part) != Some(part);
-                    self.line.text(if first { title(part) } else { "," });
-                    self.record(&record, dns.multicast);
-                }
-                Item::Cut => return false,
+        let is_question = |item: &Item<'d>| matches!(item, Item::Question(_));
+        let mut items = dns.walk().peekable();
+        while let Some(Item::Question(question)) = items.next_if(is_question) {
+            self.line.text(if response && all { " q:" } else { "" });
+            if !response || all {
+                self.question(&question, dns.multicast);
             }
         }
-        if !counted {
+        if response {
             self.section_counts(dns);
+        }
+        let shown = |section| all || (response && section == Section::Answer);
+        self.records(items, shown, dns.multicast)
+    }
+
+    /// Records up to the first section that is not `shown`; false when the message was cut off.
+    fn records<'d>(
+        &mut self,
+        items: impl Iterator<Item = Item<'d>>,
+        shown: impl Fn(Section) -> bool,
+        multicast: bool,
+    ) -> bool {
+        let mut last = None;
+        for item in items {
+            let Item::Record(section, record) = item else { return false };
+            if !shown(section) {
+                break;
+            }
+            let first = last.replace(section) != Some(section);
+            self.line.text(if first { title(section) } else { "," });
+            self.record(&record, multicast);
         }
         true
     }
@@ -196,14 +202,16 @@ impl Printer<'_> {
                 self.dns_name(mailbox);
                 write!(self.line, " {serial}");
             }
-            DnsData::Txt(strings) => {
-                for (i, string) in strings.iter().enumerate() {
-                    self.line.text(if i == 0 { "\"" } else { " \"" });
-                    self.line.escaped(string);
-                    self.line.text("\"");
-                }
-            }
+            DnsData::Txt(strings) => self.strings(strings),
             DnsData::Other { .. } => {}
+        }
+    }
+
+    fn strings(&mut self, strings: &Strings<'_>) {
+        for (i, string) in strings.iter().enumerate() {
+            self.line.text(if i == 0 { "\"" } else { " \"" });
+            self.line.escaped(string);
+            self.line.text("\"");
         }
     }
 

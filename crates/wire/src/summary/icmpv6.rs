@@ -61,26 +61,42 @@ impl Printer<'_> {
 
     /// `None` when the message was cut off.
     fn icmpv6_message(&mut self, icmp: &Icmpv6<'_>) -> Option<()> {
-        let data = icmp.data;
         match icmp.kind {
-            1 => self.unreachable_v6(icmp)?,
-            2 => write!(self.line, ", mtu {}", data.u32(4)?),
-            3 => self.time_exceeded_v6(icmp)?,
-            4 => self.parameter_problem(icmp)?,
             ECHO_REQUEST | ECHO_REPLY => {
                 write!(self.line, ", id {}, seq {}", icmp.identifier?, icmp.sequence?);
             }
+            LISTENER_QUERY..=LISTENER_DONE | LISTENER_REPORT_V2 => self.listener(icmp)?,
+            ROUTER_SOLICITATION..=REDIRECT => self.discovery(icmp)?,
+            _ if icmp.is_error() => self.icmpv6_error(icmp)?,
+            _ => {}
+        }
+        Some(())
+    }
+
+    /// RFC 2710 3 and RFC 3810 5.
+    fn listener(&mut self, icmp: &Icmpv6<'_>) -> Option<()> {
+        let group = address(icmp.data, 8);
+        match icmp.kind {
+            LISTENER_REPORT_V2 => {
+                write!(self.line, ", {} group record(s)", icmp.data.u16(6)?);
+            }
             LISTENER_QUERY if icmp.length >= 28 => {
-                self.line.text(" v2");
-                self.line.text(" [gaddr ");
-                self.host(address(data, 8)?.into());
+                self.line.text(" v2 [gaddr ");
+                self.host(group?.into());
                 self.line.text("]");
             }
-            LISTENER_QUERY | LISTENER_REPORT | LISTENER_DONE => {
-                write!(self.line, "max resp delay: {} addr: ", data.u16(4)?);
-                self.host(address(data, 8)?.into());
+            _ => {
+                write!(self.line, "max resp delay: {} addr: ", icmp.data.u16(4)?);
+                self.host(group?.into());
             }
-            LISTENER_REPORT_V2 => write!(self.line, ", {} group record(s)", data.u16(6)?),
+        }
+        Some(())
+    }
+
+    /// RFC 4861 4.
+    fn discovery(&mut self, icmp: &Icmpv6<'_>) -> Option<()> {
+        let data = icmp.data;
+        match icmp.kind {
             ROUTER_SOLICITATION => self.discovery_options(data.skip(8)),
             ROUTER_ADVERTISEMENT => self.router_advertisement(data)?,
             NEIGHBOUR_SOLICITATION => {
@@ -89,16 +105,28 @@ impl Printer<'_> {
                 self.discovery_options(data.skip(24));
             }
             NEIGHBOUR_ADVERTISEMENT => self.neighbour_advertisement(icmp)?,
-            REDIRECT => {
+            _ => {
                 self.line.text(", ");
                 self.host(address(data, 24)?.into());
                 self.line.text(" to ");
                 self.host(icmp.target?.into());
                 self.discovery_options(data.skip(40));
             }
-            _ => {}
         }
         Some(())
+    }
+
+    fn icmpv6_error(&mut self, icmp: &Icmpv6<'_>) -> Option<()> {
+        match icmp.kind {
+            1 => self.unreachable_v6(icmp),
+            2 => {
+                write!(self.line, ", mtu {}", icmp.data.u32(4)?);
+                Some(())
+            }
+            3 => self.time_exceeded_v6(icmp),
+            4 => self.parameter_problem(icmp),
+            _ => Some(()),
+        }
     }
 
     fn unreachable_v6(&mut self, icmp: &Icmpv6<'_>) -> Option<()> {

@@ -1,16 +1,21 @@
 //! One line per packet, for people and their scripts.
 //!
 //! The format is tcpdump's (4.99) where it decodes the same protocols. Known differences:
-//! - a packet is one line, always: where tcpdump breaks the line under `-v` there is a space;
+//! - a packet is one line, always: where tcpdump breaks the line there is a space;
 //! - bytes from packets are escaped as `\xNN`, never sent raw to the terminal;
-//! - protocols that are not decoded here (routing protocols, SCTP, RADIUS, ...) show their name
-//!   and length, or over UDP and TCP their length alone; unknown packets are not dumped: `-x`
-//!   does that;
+//! - protocols that are not decoded here (routing protocols, STP, SCTP, RADIUS, ...) show their
+//!   name and length, or over UDP and TCP their length alone; unknown packets are not dumped:
+//!   `-x` does that;
 //! - hosts and ports are numbers unless a [`Names`] gives their names;
 //! - a connection that was idle while 65,536 others passed starts anew with absolute numbers;
 //! - a packet cut off within its transport header shows no ports;
-//! - `-v` shows the checksums and the header details of IP, UDP, TCP and ICMP and the options of
-//!   neighbour discovery; `-vv` shows all sections of DNS; neither dumps DHCP options one by one.
+//! - a packet whose IP length is 0, as captured before the card segmented it, is decoded;
+//! - DHCP shows the type of message after the length;
+//! - options of Multipath TCP, TCP authentication and fast open show their data undecoded, and
+//!   the accurate-ECN flag shows as `e`;
+//! - `-v` shows the header details and checksums of IP, TCP, UDP and ICMP, the packet that an
+//!   ICMP error quotes, and the options of neighbour discovery; `-vv` all sections of DNS. It
+//!   does not list DHCP options, group records, or options of IPv6 extension headers.
 
 mod application;
 mod arp;
