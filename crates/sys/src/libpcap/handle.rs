@@ -23,6 +23,22 @@ impl Handle {
         if pointer.is_null() { Err("no memory".into()) } else { Ok(Self { symbols, pointer }) }
     }
 
+    /// An interface, opened for capturing with libpcap's defaults.
+    pub(super) fn live(
+        libpcap: Libpcap,
+        interface: &str,
+        target: &CompileFor,
+    ) -> Result<Self, String> {
+        let symbols = libpcap.symbols;
+        let name = CString::new(interface).map_err(|e| e.to_string())?;
+        let snaplen = target.snaplen.cast_signed();
+        let mut error = [0_u8; ERROR_SIZE];
+        let buffer = error.as_mut_ptr().cast::<c_char>();
+        // SAFETY: the name is a C string, the buffer has the size that pcap(3PCAP) asks for.
+        let pointer = unsafe { (symbols.pcap_open_live)(name.as_ptr(), snaplen, 0, 0, buffer) };
+        if pointer.is_null() { Err(message(&error)) } else { Ok(Self { symbols, pointer }) }
+    }
+
     /// A savefile without packets, for compiling as for packets of one.
     pub(super) fn empty_savefile(libpcap: Libpcap, target: &CompileFor) -> Result<Self, String> {
         let symbols = libpcap.symbols;

@@ -19,7 +19,7 @@ pub struct Program {
 }
 
 impl Libpcap {
-    /// Compiles a filter expression as `pcap_compile` does for a live capture.
+    /// Compiles a filter expression as `pcap_compile` does for a link type alone.
     ///
     /// Host names in it are looked up, on the network if need be.
     ///
@@ -36,6 +36,20 @@ impl Libpcap {
     /// As [`Libpcap::compile`].
     pub fn compile_for_savefile(&self, expression: &str, target: &CompileFor) -> Result<Program> {
         self.compile_on(Handle::empty_savefile(*self, target), expression, target)
+    }
+
+    /// Compiles a filter expression as `pcap_compile` does for a capture from `interface`, of
+    /// which the kernel tells the VLAN tags. The link type is the interface's own.
+    ///
+    /// # Errors
+    /// As [`Libpcap::compile`]; and when the interface cannot be opened.
+    pub fn compile_for_interface(
+        &self,
+        expression: &str,
+        interface: &str,
+        target: &CompileFor,
+    ) -> Result<Program> {
+        self.compile_on(Handle::live(*self, interface, target), expression, target)
     }
 
     fn compile_on(

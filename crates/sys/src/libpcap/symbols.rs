@@ -59,6 +59,7 @@ macro_rules! symbols {
 symbols! {
     pcap_lib_version() -> *const c_char;
     pcap_open_dead(c_int, c_int) -> *mut PcapT;
+    pcap_open_live(*const c_char, c_int, c_int, c_int, *mut c_char) -> *mut PcapT;
     pcap_open_offline(*const c_char, *mut c_char) -> *mut PcapT;
     pcap_fopen_offline(*mut libc::FILE, *mut c_char) -> *mut PcapT;
     pcap_close(*mut PcapT);
