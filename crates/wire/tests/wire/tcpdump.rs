@@ -71,6 +71,30 @@ const DUMPED: &[&str] = &[
     "print-flags.pcap",
 ];
 
+/// Captures all of whose lines are the same under `-v`, but for where tcpdump breaks them.
+const VERBOSE: &[&str] = &[
+    "08-sunrise-sunset-aes.pcap",
+    "08-sunrise-sunset-esp2.pcap",
+    "LINKTYPE_IPV4_invalid.pcap",
+    "LINKTYPE_IPV6.pcap",
+    "LINKTYPE_IPV6_invalid.pcap",
+    "LINKTYPE_RAW_ipv4.pcap",
+    "arp-too-long-tha.pcap",
+    "dns_tcp.pcap",
+    "dns_udp.pcap",
+    "edns-opts.pcap",
+    "epgm_zmtp1.pcap",
+    "gquic.pcap",
+    "gso-ipv4.pcap",
+    "gso-ipv6.pcap",
+    "icmp-rfc8335.pcap",
+    "icmp_ext_oob_poc.pcap",
+    "igmpv3-queries.pcap",
+    "mpls-over-udp.pcap",
+    "nbns-valgrind.pcap",
+    "time_2038.pcap",
+];
+
 fn ours(file: &Path, options: Options, hexdump: Option<Hexdump>) -> String {
     let mut summary = Summary::new(options);
     let mut out = String::new();
@@ -93,6 +117,8 @@ fn compare(files: &[&str], flags: &[&str], options: &Options, hexdump: Option<He
     for file in files {
         let file = folder.join(file);
         let theirs = support::tcpdump(&file, &[&["-n", "-t"], flags].concat());
+        // Before the addresses, and before what an ICMP error quotes.
+        let theirs = theirs.replace("\n    ", " ").replace("\n\tIP", " IP");
         let ours = ours(&file, options.clone(), hexdump);
         let mut wrong = String::new();
         for (ours, theirs) in ours.lines().zip(theirs.lines()) {
@@ -114,6 +140,11 @@ fn plain_lines() {
 fn absolute_sequence_numbers() {
     let options = Options { absolute_sequence: true, ..Options::default() };
     compare(PLAIN, &["-S"], &options, None);
+}
+
+#[test]
+fn verbose_lines() {
+    compare(VERBOSE, &["-v"], &Options { verbosity: 1, ..Options::default() }, None);
 }
 
 #[test]
