@@ -12,7 +12,7 @@ pub enum Transport {
     Udp,
 }
 
-/// Gives hosts and ports their names.
+/// Gives hosts, ports and interfaces their names.
 ///
 /// It is asked once per address and port of every printed packet, so it should remember its
 /// answers. Control characters in a name are escaped when it is printed.
@@ -26,6 +26,13 @@ pub trait Names {
     /// The name of the service on this port, or `None` to print the number.
     fn port(&self, transport: Transport, port: u16) -> Option<Cow<'_, str>> {
         let _ = (transport, port);
+        None
+    }
+
+    /// The name of the interface with this index on the capturing host, or `None` to print the
+    /// index. Only Linux cooked packets of version 2, as from all interfaces at once, have one.
+    fn interface(&self, index: u32) -> Option<Cow<'_, str>> {
+        let _ = index;
         None
     }
 }

@@ -5,6 +5,7 @@ use crate::layer::numbers::{self, MAX_802_3_LENGTH};
 use crate::layer::{
     Ethernet, LinuxCooked, Llc, Loopback, OUI_CISCO, OUI_ETHERTYPE, Ppp, Snap, Vlan,
 };
+use crate::paint::Kind;
 
 impl Printer<'_> {
     pub(super) fn ethernet(&mut self, ethernet: &Ethernet) {
@@ -58,19 +59,33 @@ impl Printer<'_> {
         }
     }
 
+    /// Version 2 always shows the interface and the direction, in columns.
     pub(super) fn cooked(&mut self, cooked: &LinuxCooked<'_>) {
-        if !self.options.link_header && cooked.version == 1 {
-            return;
-        }
         if let Some(index) = cooked.interface_index {
-            write!(self.line, "ifindex {index} ");
+            self.interface(index);
+            write!(self.line, " {:<3} ", packet_type(cooked.packet_type));
         }
-        self.line.text(packet_type(cooked.packet_type));
-        if !self.options.link_header {
-            return;
+        if self.options.link_header {
+            self.cooked_header(cooked);
+        }
+    }
+
+    fn interface(&mut self, index: u32) {
+        const COLUMNS: usize = 5;
+        let name = self.names.interface(index).unwrap_or_else(|| format!("if{index}").into());
+        self.line.escaped(name.as_bytes());
+        for _ in name.len()..COLUMNS {
+            self.line.text(" ");
+        }
+    }
+
+    fn cooked_header(&mut self, cooked: &LinuxCooked<'_>) {
+        match cooked.interface_index {
+            Some(index) => write!(self.line, "ifindex {index} "),
+            None => write!(self.line, "{:>3} ", packet_type(cooked.packet_type)),
         }
         if !cooked.source.0.is_empty() {
-            self.line.hex_pairs(cooked.source.0);
+            self.line.styled(Kind::Address, |line| line.hex_pairs(cooked.source.0));
             self.line.text(" ");
         }
         self.ethertype(cooked.ethertype);
@@ -139,14 +154,13 @@ impl Printer<'_> {
     }
 }
 
-/// Padded to three columns, as scripts that cut by column want it.
 fn packet_type(name: Option<&str>) -> &'static str {
     match name {
-        Some("in") => " In ",
-        Some("broadcast") => "  B ",
-        Some("multicast") => "  M ",
-        Some("other_host") => "  P ",
-        Some("out") => "Out ",
-        _ => "  ? ",
+        Some("in") => "In",
+        Some("broadcast") => "B",
+        Some("multicast") => "M",
+        Some("other_host") => "P",
+        Some("out") => "Out",
+        _ => "?",
     }
 }

@@ -6,7 +6,7 @@
 //! - protocols that are not decoded here (routing protocols, STP, SCTP, RADIUS, ...) show their
 //!   name and length, or over UDP and TCP their length alone; unknown packets are not dumped:
 //!   `-x` does that;
-//! - hosts and ports are numbers unless a [`Names`] gives their names;
+//! - hosts, ports and interfaces are numbers unless a [`Names`] gives their names;
 //! - a connection that was idle while 65,536 others passed starts anew with absolute numbers;
 //! - a packet cut off within its transport header shows no ports;
 //! - a packet whose IP length is 0, as captured before the card segmented it, is decoded;

@@ -224,6 +224,67 @@ fn any_other_link_type_shows_its_name_and_length() {
     assert_eq!(show(LinkType(9999), &[]), "link-type 9999, length 0");
 }
 
+#[test]
+fn cooked_packets_show_their_direction() {
+    let udp = udp((1000, 2000), b"");
+    let show = |summary: &mut Summary, link_type, header: &[u8]| {
+        let data = [header, &udp[14..]].concat();
+        print(summary, &packet(link_type, &data))
+    };
+    let v1 = [0, 4, 0, 1, 0, 6, 2, 0, 0, 0, 0, 1, 0, 0, 8, 0];
+    let v2 = [8, 0, 0, 0, 0, 0, 0, 7, 0, 1, 0, 6, 2, 0, 0, 0, 0, 1, 0, 0];
+    let line = "10.0.0.1.1000 > 10.0.0.2.2000: UDP, length 0";
+    let mut plain = Summary::new(Options::default());
+    assert_eq!(show(&mut plain, LinkType::LINUX_SLL, &v1), format!("IP {line}"));
+    assert_eq!(show(&mut plain, LinkType::LINUX_SLL2, &v2), format!("if7   In  IP {line}"));
+    let mut link = Summary::new(Options { link_header: true, ..Options::default() });
+    assert_eq!(
+        show(&mut link, LinkType::LINUX_SLL, &v1),
+        format!("Out 02:00:00:00:00:01 ethertype IPv4 (0x0800), length 44: {line}")
+    );
+    assert_eq!(
+        show(&mut link, LinkType::LINUX_SLL2, &v2),
+        format!("if7   In  ifindex 7 02:00:00:00:00:01 ethertype IPv4 (0x0800), length 48: {line}")
+    );
+}
+
+#[test]
+fn loopback_and_ppp_headers_of_every_kind() {
+    let udp = udp((1000, 2000), b"");
+    let headers: [(LinkType, &[u8]); 7] = [
+        (LinkType::NULL, &[2, 0, 0, 0]),
+        (LinkType::NULL, &[0, 0, 0, 2]),
+        (LinkType::LOOP, &[0, 0, 0, 2]),
+        (LinkType::PPP, &[0xff, 3, 0, 0x21]),
+        (LinkType::PPP, &[0, 0x21]),
+        (LinkType::PPP, &[0x21]),
+        (LinkType::RAW, &[]),
+    ];
+    for (link_type, header) in headers {
+        let data = [header, &udp[14..]].concat();
+        let line = print(&mut Summary::new(Options::default()), &packet(link_type, &data));
+        assert_eq!(line, "IP 10.0.0.1.1000 > 10.0.0.2.2000: UDP, length 0", "{header:?}");
+    }
+}
+
+#[test]
+fn tunnels_show_the_packet_they_carry() {
+    let inner = udp((1000, 2000), b"");
+    let line = "IP 10.0.0.1.1000 > 10.0.0.2.2000: UDP, length 0";
+    let vxlan = [&[8, 0, 0, 0, 0, 0, 5, 0][..], &inner].concat();
+    assert_eq!(
+        plain(&udp((999, 4789), &vxlan)),
+        format!("IP 10.0.0.1.999 > 10.0.0.2.4789: VXLAN, flags [I] (0x08), vni 5 {line}")
+    );
+    let mpls = [&[0, 1, 0, 64, 0, 1, 0x11, 63][..], &inner[14..]].concat();
+    assert_eq!(
+        plain(&frame(0x8847, &mpls)),
+        format!("MPLS (label 16, tc 0, ttl 64) (label 17, tc 0, [S], ttl 63) {line}")
+    );
+    let pppoe = [&[0x11, 0, 0, 0x17, 0, 30, 0, 0x21][..], &inner[14..]].concat();
+    assert_eq!(plain(&frame(0x8864, &pppoe)), format!("PPPoE  [ses 0x17] {line}"));
+}
+
 struct Known;
 
 impl Names for Known {
