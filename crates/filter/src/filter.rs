@@ -8,7 +8,7 @@ use crate::ir::evaluate::{Verdict, evaluate};
 use crate::ir::graph::Graph;
 use crate::ir::lower::lower;
 use crate::ir::predicate::PredicateId;
-use crate::opt::{fold, redundant, resolve};
+use crate::opt::{fold, hopeless, redundant, resolve};
 use crate::options::Options;
 use crate::sema::layout::Link;
 use crate::{sema, syntax};
@@ -58,7 +58,7 @@ fn decide(ir: &Ir, root: PredicateId, optimise: bool) -> (Ir, Graph) {
     }
     let (ir, root) = fold::fold(&ir, root);
     let graph = redundant::redundant(&ir, &lower(&ir, root, true));
-    (ir, graph)
+    (ir, hopeless::hopeless(&graph))
 }
 
 /// A compiled filter.

@@ -20,6 +20,8 @@
 //! This crate touches no kernel and no network: a [`Resolver`] may, if it is made to. It never panics
 //! on any expression, and works in time nearly linear in its length.
 
+#[cfg(test)]
+mod cases;
 mod emit;
 mod error;
 mod filter;

@@ -7,8 +7,11 @@ use std::hash::{BuildHasherDefault, Hash, Hasher};
 #[derive(Clone, Debug)]
 pub(crate) struct Interner<T> {
     entries: Vec<T>,
-    numbers: HashMap<T, u32, BuildHasherDefault<WordHasher>>,
+    numbers: WordMap<T, u32>,
 }
+
+/// A map whose keys are hashed word by word.
+pub(crate) type WordMap<K, V> = HashMap<K, V, BuildHasherDefault<WordHasher>>;
 
 impl<T> Default for Interner<T> {
     fn default() -> Self {
@@ -17,6 +20,12 @@ impl<T> Default for Interner<T> {
 }
 
 impl<T: Copy + Eq + Hash> Interner<T> {
+    /// Makes room for as many entries as `other` has.
+    pub(crate) fn reserve_as(&mut self, other: &Self) {
+        self.entries.reserve(other.entries.len());
+        self.numbers.reserve(other.entries.len());
+    }
+
     /// The number of `entry`, a new one if there is no equal entry yet.
     pub(crate) fn intern(&mut self, entry: T) -> u32 {
         *self.numbers.entry(entry).or_insert_with(|| {

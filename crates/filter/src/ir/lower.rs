@@ -6,8 +6,8 @@
 
 use super::Ir;
 use super::graph::{Graph, Node, Target};
+use super::intern::WordMap;
 use super::predicate::{Predicate, PredicateId};
-use std::collections::HashMap;
 
 /// What is still to be done; the last result is the target of the code made last.
 enum Task {
@@ -30,7 +30,7 @@ enum Task {
 
 /// The graph of `root`. With `share`, equal nodes with equal targets become one.
 pub(crate) fn lower(ir: &Ir, root: PredicateId, share: bool) -> Graph {
-    let mut lowering = Lowering { graph: Graph::new(), seen: HashMap::new(), share };
+    let mut lowering = Lowering { graph: Graph::new(), seen: WordMap::default(), share };
     let entry = lowering.run(ir, root);
     lowering.graph.entry = entry;
     lowering.graph
@@ -38,7 +38,7 @@ pub(crate) fn lower(ir: &Ir, root: PredicateId, share: bool) -> Graph {
 
 struct Lowering {
     graph: Graph,
-    seen: HashMap<Node, Target>,
+    seen: WordMap<Node, Target>,
     share: bool,
 }
 

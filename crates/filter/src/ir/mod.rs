@@ -22,7 +22,7 @@
 pub(crate) mod display;
 pub(crate) mod evaluate;
 pub(crate) mod graph;
-mod intern;
+pub(crate) mod intern;
 pub(crate) mod lower;
 pub(crate) mod place;
 pub(crate) mod predicate;

@@ -19,6 +19,8 @@ pub(crate) trait Rewrite {
 /// `old` and its `root`, rewritten.
 pub(crate) fn rewrite(old: &Ir, root: PredicateId, pass: &impl Rewrite) -> (Ir, PredicateId) {
     let mut new = Ir { slots: old.slots.clone(), ..Ir::default() };
+    new.values.reserve_as(&old.values);
+    new.predicates.reserve_as(&old.predicates);
     let mut values = Vec::with_capacity(old.values.len());
     for value in old.values.iter() {
         let value = with_operands(&mut new, old, &values, *value);

@@ -5,11 +5,13 @@
 //! - [`fold`]: what is known without a packet, and simpler forms of what is not
 //! - [`crate::ir::lower`] then makes equal decisions with equal outcomes one
 //! - [`redundant`]: decisions whose outcome is known on the way to them
+//! - [`hopeless`]: decisions that cannot lead to acceptance
 //!
 //! A load may reject the packet, so a pass may drop or repeat one that has already succeeded on
 //! every way here, and no other.
 
 pub(crate) mod fold;
+pub(crate) mod hopeless;
 mod points;
 pub(crate) mod redundant;
 pub(crate) mod resolve;

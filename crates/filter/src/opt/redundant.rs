@@ -12,9 +12,9 @@
 use super::points::{Point, Points};
 use crate::ir::Ir;
 use crate::ir::graph::{Graph, Node, NodeId, Target};
+use crate::ir::intern::Interner;
 use crate::ir::predicate::{Comparison, Test};
 use crate::ir::value::ValueId;
-use std::collections::HashMap;
 
 /// How many facts about one test or value are looked through. Newer ones matter most; more would
 /// make the work quadratic for filters that compare one value with thousands of numbers.
@@ -25,12 +25,18 @@ const LOOK_BACK: usize = 16;
 const STEPS_PER_NODE: usize = 16;
 
 pub(crate) fn redundant(ir: &Ir, graph: &Graph) -> Graph {
+    let mut tests = Interner::default();
+    let numbers = graph.ids().rev().map(|id| match graph.node(id) {
+        Node::Test { test, .. } => tests.intern(test),
+        Node::Bind { .. } => u32::MAX,
+    });
     let mut pass = Pass {
         ir,
+        tests: numbers.collect(),
         points: Points::new(),
         arrivals: vec![None; graph.len()],
-        outcomes: HashMap::new(),
-        ranges: HashMap::new(),
+        outcomes: Facts::new(tests.len()),
+        ranges: Facts::new(ir.values().len()),
         steps: STEPS_PER_NODE * graph.len(),
     };
     let mut result = graph.clone();
@@ -43,6 +49,37 @@ pub(crate) fn redundant(ir: &Ir, graph: &Graph) -> Graph {
         }
     }
     result.pruned()
+}
+
+/// What was found out, and from which point on it holds; by subject, the newest first.
+struct Facts<T> {
+    entries: Vec<Fact<T>>,
+    newest: Vec<Option<u32>>,
+}
+
+struct Fact<T> {
+    point: Point,
+    what: T,
+    older: Option<u32>,
+}
+
+impl<T: Copy> Facts<T> {
+    fn new(subjects: usize) -> Self {
+        Self { entries: Vec::new(), newest: vec![None; subjects] }
+    }
+
+    fn add(&mut self, subject: usize, point: Point, what: T) {
+        let older = self.newest[subject].replace(self.entries.len() as u32);
+        self.entries.push(Fact { point, what, older });
+    }
+
+    /// The newest about `subject` that every way to `point` has established.
+    fn at(&self, subject: usize, point: Point, points: &Points) -> Option<T> {
+        let fact = |number: u32| &self.entries[number as usize];
+        let first = self.newest[subject].map(fact);
+        let mut known = std::iter::successors(first, |known| known.older.map(fact)).take(LOOK_BACK);
+        known.find(|known| points.is_above(known.point, point)).map(|known| known.what)
+    }
 }
 
 /// What a value can be, both ends included.
@@ -87,11 +124,15 @@ impl Range {
 
 struct Pass<'a> {
     ir: &'a Ir,
+    /// Equal tests have equal numbers; by node.
+    tests: Vec<u32>,
     points: Points,
     /// The last point that all edges into a node, as far as seen, have in common.
     arrivals: Vec<Option<Point>>,
-    outcomes: HashMap<Test, Vec<(Point, bool)>>,
-    ranges: HashMap<ValueId, Vec<(Point, Range)>>,
+    /// By test.
+    outcomes: Facts<bool>,
+    /// By value.
+    ranges: Facts<Range>,
     steps: usize,
 }
 
@@ -100,8 +141,8 @@ impl Pass<'_> {
         match graph.node(id) {
             Node::Test { test, then, otherwise } => Node::Test {
                 test,
-                then: self.edge(graph, test, true, then, point),
-                otherwise: self.edge(graph, test, false, otherwise, point),
+                then: self.edge(graph, id, true, then, point),
+                otherwise: self.edge(graph, id, false, otherwise, point),
             },
             Node::Bind { slot, value, next } => {
                 Node::Bind { slot, value, next: self.arrive(graph, next, point) }
@@ -109,10 +150,11 @@ impl Pass<'_> {
         }
     }
 
+    /// The edge from the test `from` on this outcome, `point` being where the test is made.
     fn edge(
         &mut self,
         graph: &Graph,
-        test: Test,
+        from: NodeId,
         outcome: bool,
         target: Target,
         point: Point,
@@ -120,11 +162,11 @@ impl Pass<'_> {
         if !matches!(target, Target::Node(_)) {
             return target;
         }
-        let range = self.narrowed(test, outcome, point);
+        let range = self.narrowed(graph.node(from), outcome, point);
         let point = self.points.add(point);
-        self.outcomes.entry(test).or_default().push((point, outcome));
+        self.outcomes.add(self.tests[from.index()] as usize, point, outcome);
         if let Some((value, range)) = range {
-            self.ranges.entry(value).or_default().push((point, range));
+            self.ranges.add(value.index(), point, range);
         }
         self.arrive(graph, target, point)
     }
@@ -132,10 +174,10 @@ impl Pass<'_> {
     /// Moves an edge on over what is known at `point`, and notes where it arrives.
     fn arrive(&mut self, graph: &Graph, mut target: Target, point: Point) -> Target {
         while let Target::Node(id) = target {
-            let Node::Test { test, then, otherwise } = graph.node(id) else {
+            let Node::Test { then, otherwise, .. } = graph.node(id) else {
                 break;
             };
-            let Some(outcome) = self.known(test, point).filter(|_| self.steps > 0) else {
+            let Some(outcome) = self.known(graph, id, point).filter(|_| self.steps > 0) else {
                 break;
             };
             self.steps -= 1;
@@ -148,35 +190,31 @@ impl Pass<'_> {
         target
     }
 
-    fn known(&self, test: Test, point: Point) -> Option<bool> {
-        let made = self.outcomes.get(&test).map_or(&[][..], Vec::as_slice);
-        self.latest(made, point).or_else(|| {
-            let (how, value, constant) = self.with_constant(test)?;
+    fn known(&self, graph: &Graph, id: NodeId, point: Point) -> Option<bool> {
+        let made = self.outcomes.at(self.tests[id.index()] as usize, point, &self.points);
+        made.or_else(|| {
+            let (how, value, constant) = self.with_constant(graph.node(id))?;
             self.range(value, point)?.decides(how, constant)
         })
     }
 
-    fn narrowed(&self, test: Test, outcome: bool, point: Point) -> Option<(ValueId, Range)> {
-        let (how, value, constant) = self.with_constant(test)?;
+    fn narrowed(&self, node: Node, outcome: bool, point: Point) -> Option<(ValueId, Range)> {
+        let (how, value, constant) = self.with_constant(node)?;
         let before = self.range(value, point);
         let range = before.unwrap_or(Range::ANY).narrowed(how, constant, outcome);
         (Some(range) != before && range != Range::ANY).then_some((value, range))
     }
 
     fn range(&self, value: ValueId, point: Point) -> Option<Range> {
-        self.latest(self.ranges.get(&value)?, point)
+        self.ranges.at(value.index(), point, &self.points)
     }
 
-    fn with_constant(&self, test: Test) -> Option<(Comparison, ValueId, u32)> {
-        match test {
-            Test::Compare(how, value, right) => Some((how, value, self.ir.as_constant(right)?)),
-            Test::Chain(_) => None,
+    fn with_constant(&self, node: Node) -> Option<(Comparison, ValueId, u32)> {
+        match node {
+            Node::Test { test: Test::Compare(how, value, right), .. } => {
+                Some((how, value, self.ir.as_constant(right)?))
+            }
+            _ => None,
         }
-    }
-
-    /// The newest of `facts` that every way to `point` has established.
-    fn latest<T: Copy>(&self, facts: &[(Point, T)], point: Point) -> Option<T> {
-        let recent = facts.iter().rev().take(LOOK_BACK);
-        recent.copied().find(|(at, _)| self.points.is_above(*at, point)).map(|(_, fact)| fact)
     }
 }

@@ -26,11 +26,12 @@ mod relation;
 pub(crate) mod resolver;
 mod tunnel;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::ir::Ir;
 use crate::ir::predicate::PredicateId;
 use crate::options::Options;
 use crate::syntax::ast::{Ast, Connective, Node, NodeId, Qualifiers};
+use crate::syntax::parser::unqualified;
 use layout::{Layout, Link};
 
 /// The meaning of a whole expression.
@@ -72,10 +73,7 @@ impl Compiler<'_> {
             Node::Group(inner) => Ok((self.node(*inner, inherited)?.0, inherited)),
             Node::Qualified(qualifiers, operand) => self.node(*operand, Some(*qualifiers)),
             Node::Operand(operand, span) => {
-                let qualifiers = inherited.ok_or_else(|| {
-                    Error::syntax("syntax error: nothing says what this is", *span)
-                        .expected("`host`, `port` or another qualifier before it")
-                })?;
+                let qualifiers = inherited.ok_or_else(|| unqualified(*span))?;
                 Ok((self.operand(*operand, qualifiers, *span)?, inherited))
             }
             Node::Protocol(protocol, span) => Ok((self.protocol(*protocol, *span)?, None)),

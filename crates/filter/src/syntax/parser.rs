@@ -242,9 +242,8 @@ impl<'a> Parser<'a> {
     fn term(&mut self, parsed: Parsed) -> Result<NodeId> {
         match parsed {
             Parsed::Term(node) => Ok(node),
-            Parsed::Number(..) | Parsed::Arithmetic(_) => {
-                Err(self.unexpected("`=`, `<` or another comparison"))
-            }
+            Parsed::Number(_, span) => Err(unqualified(span)),
+            Parsed::Arithmetic(_) => Err(self.unexpected("`=`, `<` or another comparison")),
             Parsed::Operand(_) | Parsed::Operands(_) => Err(self.unexpected("a filter")),
         }
     }
@@ -465,6 +464,12 @@ impl<'a> Parser<'a> {
         let byte = Primitive::Byte(index, test, value);
         Ok(self.ast.push(Node::Primitive(byte, start.to(end))))
     }
+}
+
+/// The error of an operand to which no qualifiers belong.
+pub(crate) fn unqualified(span: Span) -> Error {
+    Error::syntax("syntax error: nothing says what this is", span)
+        .expected("`host`, `port` or another qualifier before it")
 }
 
 fn starts_qualifiers(keyword: Keyword) -> bool {

@@ -113,6 +113,7 @@ impl Selector<'_> {
             return Ok(());
         }
         match self.ir.get_value(id) {
+            _ if self.registers.x == Some(id) => self.push(op::TXA, 0),
             Value::Constant(constant) => self.push(op::LD_IMM, constant),
             Value::Length => self.push(op::LD_LEN, 0),
             Value::Slot(slot) => self.push(op::LD_MEM, slot.index() as u32),
@@ -180,7 +181,6 @@ impl Selector<'_> {
     fn direct_x(&self, id: ValueId) -> Option<(u16, u32)> {
         match self.ir.get_value(id) {
             Value::Constant(constant) => Some((op::LDX_IMM, constant)),
-            Value::Length => Some((op::LDX_LEN, 0)),
             Value::Slot(slot) => Some((op::LDX_MEM, slot.index() as u32)),
             _ => {
                 let byte = self.ir.as_ipv4_header_length(id)?;
