@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Decoded, Layer, Next, Protocol, numbers};
+use super::{Decoded, Layer, Next, Protocol};
 use crate::data::Data;
 
 /// A logical link control header (IEEE 802.2 3.2).
@@ -77,17 +77,9 @@ impl Snap {
         let next = match (snap.oui, snap.protocol) {
             // Below 1536 it would be a length, and lead back here for ever.
             (OUI_ETHERTYPE, protocol @ 0x600..) => Next::Ethertype(protocol, rest),
-            (OUI_CISCO, protocol) => Next::Cisco(protocol, rest),
             (OUI_BRIDGED, 1 | 7) => Next::Ethernet(rest),
-            (_, protocol) => Next::Other(Protocol::snap(protocol, rest), rest),
+            (oui, protocol) => Next::Other(Protocol::snap(oui, protocol, rest), rest),
         };
         Some((Layer::Snap(snap), next))
     }
-}
-
-/// A protocol of Cisco's, or IP in an odd wrapping.
-pub(super) fn decode_cisco(protocol: u16, data: Data<'_>) -> Decoded<'_> {
-    let named = numbers::cisco(protocol)
-        .map_or_else(|| Protocol::snap(protocol, data), |name| Protocol::named(name, data));
-    Some((Layer::Protocol(named), Next::Nothing))
 }

@@ -52,7 +52,7 @@ pub use ipv6::{Fragment, Ipv6, Ipv6Extension, Routing};
 pub use link::{Ethernet, LinuxCooked, Loopback, Ppp, Vlan};
 pub use llc::{Llc, Snap};
 pub(crate) use llc::{OUI_CISCO, OUI_ETHERTYPE};
-pub use payload::{Payload, Protocol, Text};
+pub use payload::{Payload, Protocol, Register, Text};
 pub use tcp::{Tcp, TcpFlag, TcpFlags};
 pub use tcp_option::{SackBlocks, TcpOption, TcpOptions};
 pub use tunnel::{Geneve, Gre, Mpls, Pppoe, Vxlan};
@@ -153,7 +153,6 @@ pub(crate) enum Next<'a> {
     Ethertype(u16, Data<'a>),
     Llc(Data<'a>),
     Snap(Data<'a>),
-    Cisco(u16, Data<'a>),
     Ip(Data<'a>),
     Upper(Upper, Data<'a>),
     Ppp(Data<'a>),
@@ -256,7 +255,6 @@ impl<'a> Next<'a> {
             Self::Ethertype(ethertype, data) => link::decode_ethertype(ethertype, data),
             Self::Llc(data) => Llc::decode(data),
             Self::Snap(data) => Snap::decode(data),
-            Self::Cisco(protocol, data) => llc::decode_cisco(protocol, data),
             Self::Ip(data) => decode_ip(data),
             Self::Upper(upper, data) => decode_upper(upper, data),
             Self::Ppp(data) => Ppp::decode(data),
@@ -278,7 +276,6 @@ impl<'a> Next<'a> {
             | Self::Ethertype(_, data)
             | Self::Llc(data)
             | Self::Snap(data)
-            | Self::Cisco(_, data)
             | Self::Ip(data)
             | Self::Upper(_, data)
             | Self::Ppp(data)
@@ -298,7 +295,6 @@ impl<'a> Next<'a> {
             Self::Ethertype(ethertype, _) => link::cut_name(ethertype),
             Self::Llc(_) => "llc",
             Self::Snap(_) => "snap",
-            Self::Cisco(protocol, _) => numbers::cisco(protocol).unwrap_or("snap"),
             Self::Ip(_) => "ip",
             Self::Upper(upper, _) => upper_name(upper.protocol),
             Self::Ppp(_) => "ppp",

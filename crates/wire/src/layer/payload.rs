@@ -3,7 +3,7 @@
 use linerate_base::LinkType;
 use serde::Serialize;
 
-use super::numbers;
+use super::{OUI_CISCO, numbers};
 use crate::data::Data;
 
 /// Bytes without a decoder.
@@ -29,10 +29,32 @@ pub struct Protocol {
     pub name: Option<&'static str>,
     /// Its number in the register that `register` names.
     pub number: Option<u16>,
-    /// `ethertype`, `linux`, `gre`, `ip`, `ppp`, `llc`, `snap`, `link_type`, or null when it was found by its port.
-    pub register: Option<&'static str>,
+    /// Who numbered it; null when it was found by its port.
+    pub register: Option<Register>,
     /// Bytes on the wire.
     pub length: usize,
+}
+
+/// A register of protocol numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Register {
+    /// Ethernet types.
+    Ethertype,
+    /// Linux's own numbers below the Ethernet types.
+    Linux,
+    /// Ethernet types in GRE.
+    Gre,
+    /// IP protocols.
+    Ip,
+    /// PPP protocols.
+    Ppp,
+    /// Service access points of LLC.
+    Llc,
+    /// Protocols of an organisation over SNAP.
+    Snap,
+    /// Link types of savefiles.
+    LinkType,
 }
 
 impl Protocol {
@@ -41,42 +63,43 @@ impl Protocol {
     }
 
     pub(crate) fn ethertype(number: u16, data: Data<'_>) -> Self {
-        Self::numbered("ethertype", number, numbers::ethertype(number), data)
+        Self::numbered(Register::Ethertype, number, numbers::ethertype(number), data)
     }
 
     pub(crate) fn ip(number: u8, data: Data<'_>) -> Self {
-        Self::numbered("ip", number.into(), numbers::ip_protocol(number), data)
+        Self::numbered(Register::Ip, number.into(), numbers::ip_protocol(number), data)
     }
 
     pub(crate) fn ppp(number: u16, data: Data<'_>) -> Self {
-        Self::numbered("ppp", number, numbers::ppp(number), data)
+        Self::numbered(Register::Ppp, number, numbers::ppp(number), data)
     }
 
     pub(crate) fn llc(sap: u8, data: Data<'_>) -> Self {
-        Self::numbered("llc", sap.into(), numbers::sap(sap), data)
+        Self::numbered(Register::Llc, sap.into(), numbers::sap(sap), data)
     }
 
     /// What GRE carries, where that is not known here.
     pub(crate) fn gre(number: u16, data: Data<'_>) -> Self {
-        Self::numbered("gre", number, numbers::ethertype(number), data)
+        Self::numbered(Register::Gre, number, numbers::ethertype(number), data)
     }
 
-    /// A protocol over SNAP whose organisation is not known here.
-    pub(crate) fn snap(number: u16, data: Data<'_>) -> Self {
-        Self::numbered("snap", number, None, data)
+    /// A protocol over SNAP, of the organisation `oui`.
+    pub(crate) fn snap(oui: u32, number: u16, data: Data<'_>) -> Self {
+        let name = if oui == OUI_CISCO { numbers::cisco(number) } else { None };
+        Self::numbered(Register::Snap, number, name, data)
     }
 
     /// One of Linux's own numbers below the Ethernet types (linux/if_ether.h).
     pub(crate) fn linux(number: u16, data: Data<'_>) -> Self {
-        Self::numbered("linux", number, None, data)
+        Self::numbered(Register::Linux, number, None, data)
     }
 
     pub(crate) fn link_type(link_type: LinkType, data: Data<'_>) -> Self {
-        Self::numbered("link_type", link_type.0, link_type.name(), data)
+        Self::numbered(Register::LinkType, link_type.0, link_type.name(), data)
     }
 
     fn numbered(
-        register: &'static str,
+        register: Register,
         number: u16,
         name: Option<&'static str>,
         data: Data<'_>,

@@ -1,7 +1,7 @@
 //! What rides on the transports, and what no header describes.
 
 use super::{Before, Printer};
-use crate::layer::{Dhcp, Payload, Protocol, Text};
+use crate::layer::{Dhcp, Payload, Protocol, Register, Text};
 use crate::paint::Kind;
 
 impl Printer<'_> {
@@ -79,20 +79,23 @@ impl Printer<'_> {
             return self.line.protocol(name);
         }
         match (protocol.register, protocol.name, protocol.number) {
-            (Some("ethertype" | "snap" | "llc"), None, _) => return self.unknown_frame(protocol),
-            (Some("gre"), None, Some(number)) => {
+            (Some(Register::Ethertype | Register::Snap | Register::Llc), None, _) => {
+                return self.unknown_frame(protocol);
+            }
+            (Some(Register::Gre), None, Some(number)) => {
                 return write!(self.line, "gre-proto-0x{number:04x}");
             }
-            (Some("ip"), None, Some(number)) => {
+            (Some(Register::Ip), None, Some(number)) => {
                 return write!(self.line, " ip-proto-{number} {}", protocol.length);
             }
-            (Some("ppp"), None, Some(number)) => {
+            (Some(Register::Ppp), None, Some(number)) => {
                 write!(self.line, "unknown PPP protocol (0x{number:04x})");
             }
             (_, Some(name), _) => self.line.protocol(name),
-            (Some(register), None, Some(number)) => {
-                write!(self.line, "{} {number}", register.replace('_', "-"));
+            (Some(Register::LinkType), None, Some(number)) => {
+                write!(self.line, "link-type {number}");
             }
+            (_, None, Some(number)) => write!(self.line, "linux protocol 0x{number:04x}"),
             _ => self.line.text("unknown"),
         }
         self.line.comma_length(protocol.length);
@@ -105,7 +108,7 @@ impl Printer<'_> {
             return self.line.comma_length(protocol.length);
         }
         match (self.context.ethernet, self.context.llc, protocol.register) {
-            (_, Some(llc), Some("snap" | "llc")) => self.llc_header(&llc),
+            (_, Some(llc), Some(Register::Snap | Register::Llc)) => self.llc_header(&llc),
             (Some(ethernet), _, _) => return self.ethernet_header(&ethernet),
             _ => write!(self.line, "ethertype 0x{:04x}", protocol.number.unwrap_or_default()),
         }
