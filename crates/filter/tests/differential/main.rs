@@ -7,6 +7,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod live;
 
 use common::LINK_TYPES;
 use linerate_base::LinkType;
