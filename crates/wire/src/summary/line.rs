@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::net::IpAddr;
+use std::ops::Range;
 
 use crate::layer::Mac;
 use crate::paint::{Kind, Paint};
@@ -91,7 +92,10 @@ impl<'a> Line<'a> {
     pub(super) fn ip(&mut self, address: IpAddr) {
         self.styled(Kind::Address, |line| match address {
             IpAddr::V4(address) => line.dotted(address.octets()),
-            IpAddr::V6(address) => write!(line, "{address}"),
+            IpAddr::V6(address) if address.to_ipv4_mapped().is_some() => {
+                write!(line, "{address}");
+            }
+            IpAddr::V6(address) => line.groups(address.segments()),
         });
     }
 
@@ -102,6 +106,28 @@ impl<'a> Line<'a> {
             }
             self.number(octet);
         }
+    }
+
+    /// RFC 5952 4: the first of the longest runs of two or more zero groups becomes `::`.
+    fn groups(&mut self, groups: [u16; 8]) {
+        let zeros = longest_zeros(&groups);
+        for (i, &group) in groups.iter().enumerate() {
+            if zeros.contains(&i) {
+                self.text(if i == zeros.start { "::" } else { "" });
+                continue;
+            }
+            if i > 0 && i != zeros.end {
+                self.out.push(':');
+            }
+            self.hex(group);
+        }
+    }
+
+    /// A number in hexadecimal without leading zeros.
+    fn hex(&mut self, number: u16) {
+        let digits = [12, 8, 4, 0].map(|shift| HEX[usize::from(number >> shift & 15)]);
+        let zeros = (number.leading_zeros() as usize / 4).min(3);
+        self.ascii(&digits[zeros..]);
     }
 
     /// Bytes from a packet, or names from elsewhere: printable ASCII as it is, anything else and
@@ -120,8 +146,22 @@ impl<'a> Line<'a> {
     }
 }
 
+/// The first of the longest runs of two or more zeros; empty past the end where there is none.
+fn longest_zeros(groups: &[u16; 8]) -> Range<usize> {
+    let (mut longest, mut run) = (9..9, 0..0);
+    for (i, &group) in groups.iter().enumerate() {
+        run = if group == 0 { run.start..i + 1 } else { i + 1..i + 1 };
+        if run.len() > longest.len().max(1) {
+            longest = run.clone();
+        }
+    }
+    longest
+}
+
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn line(write: impl FnOnce(&mut Line<'_>)) -> String {
@@ -139,6 +179,25 @@ mod tests {
     #[test]
     fn what_a_terminal_could_act_on_is_escaped() {
         assert_eq!(line(|l| l.escaped(b"a b\x1b[2J\n\\\xff")), r"a b\x1b[2J\x0a\x5c\xff");
+    }
+
+    proptest! {
+        #[test]
+        fn addresses_show_as_the_standard_library_shows_them(
+            groups: [u16; 8],
+            zeros: [bool; 8],
+            mapped: bool,
+        ) {
+            let mut groups = groups;
+            for (group, _) in groups.iter_mut().zip(zeros).filter(|(_, zero)| *zero) {
+                *group = 0;
+            }
+            if mapped {
+                groups[..6].copy_from_slice(&[0, 0, 0, 0, 0, 0xffff]);
+            }
+            let address = IpAddr::from(groups);
+            prop_assert_eq!(line(|l| l.ip(address)), address.to_string());
+        }
     }
 
     #[test]
