@@ -15,6 +15,7 @@
 //! - [`packet_ring`]: a receive ring shared with the kernel (`TPACKET_V3`)
 //! - [`packet_send`]: frames sent through a packet socket
 //! - [`packet_socket`]: packet sockets, and the interfaces as they know them
+//! - [`prefetch`]: telling the processor which memory will be read soon
 //! - [`process`]: the calling process, and what its children begin with
 //! - [`socket_filter`]: filters on sockets, and the kernel's verdict on single packets
 //! - [`usage`]: what a finished child process used
@@ -35,6 +36,7 @@ pub mod netns;
 pub mod packet_ring;
 pub mod packet_send;
 pub mod packet_socket;
+pub mod prefetch;
 pub mod process;
 pub mod socket_filter;
 pub mod usage;

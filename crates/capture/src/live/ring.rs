@@ -11,18 +11,22 @@ use super::block::Walk;
 use super::framer::{Framer, VLAN_TAG};
 use super::port::Port;
 
-/// How long a block may wait for more packets. In immediate mode it is the shortest that the kernel
-/// takes.
-const RETIRE: Duration = Duration::from_millis(50);
+/// How long a block may wait for more packets: as short as the end of a capture should take, and as
+/// long as can be. Blocks are used up by time, too, so when packets are few it is the number of blocks
+/// times this that the application may stand still without loss.
+const RETIRE: Duration = Duration::from_millis(100);
+/// In immediate mode: the shortest that the kernel takes.
 const RETIRE_AT_ONCE: Duration = Duration::from_millis(1);
 
-/// Blocks are large enough that handing one over costs nothing per packet, and small enough that one
-/// stays in the second-level cache while its packets are worked on. More of them also bridge more time
-/// when packets are few: a block is used up by time, too.
-const BLOCK: u64 = 256 << 10;
+/// The largest block. The application is woken for each: with 1514-byte packets at 550,000 a second the
+/// reader took 62, 45 and 32 ns a packet with blocks of 256 KiB, 512 KiB and 1 MiB.
+const BLOCK: u64 = 512 << 10;
 
 /// The largest packet, with its header in the ring and what the kernel needs in a block.
 const LARGEST: u64 = (64 << 10) + 512;
+
+/// As many blocks as there should be, so that the one which is read is a small part of the buffer.
+const MANY: u64 = 16;
 
 /// Fewer blocks and the kernel would wait for the application at every block.
 const FEWEST: u64 = 4;
@@ -31,8 +35,8 @@ const FEWEST: u64 = 4;
 /// `snaplen` bytes are kept.
 pub(crate) fn geometry(buffer: u64, snaplen: u32, immediate: bool) -> Geometry {
     let least = (u64::from(snaplen) + 512).min(LARGEST).next_power_of_two().max(4096);
-    let quarter = (buffer / FEWEST).max(1);
-    let block = (1 << quarter.ilog2()).clamp(least, BLOCK);
+    let share = (buffer / MANY).max(1);
+    let block = (1 << share.ilog2()).clamp(least, BLOCK);
     let blocks = (buffer / block).clamp(FEWEST, u32::MAX.into());
     Geometry {
         block_bytes: block as u32,
@@ -126,11 +130,11 @@ mod tests {
 
     #[test]
     fn blocks_hold_the_largest_packet_and_sum_up_to_the_buffer() {
-        assert_eq!(sizes(64 << 20, MAX_SNAPLEN), (256 << 10, 256));
-        assert_eq!(sizes(2 << 20, MAX_SNAPLEN), (256 << 10, 8));
+        assert_eq!(sizes(64 << 20, MAX_SNAPLEN), (512 << 10, 128));
+        assert_eq!(sizes(2 << 20, MAX_SNAPLEN), (128 << 10, 16));
         assert_eq!(sizes(512 << 10, MAX_SNAPLEN), (128 << 10, 4));
         assert_eq!(sizes(0, MAX_SNAPLEN), (128 << 10, 4));
-        assert_eq!(sizes(64 << 10, 96), (16 << 10, 4));
+        assert_eq!(sizes(64 << 10, 96), (4096, 16));
         assert_eq!(sizes(1, 0), (4096, 4));
     }
 
