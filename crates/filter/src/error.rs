@@ -25,6 +25,8 @@ pub enum ErrorKind {
     TooLarge,
     /// The kernel takes no program that loops (`protochain`): filter in user space.
     Loop,
+    /// The kernel shows a socket no cooked header, which user space makes: filter there.
+    Hidden,
 }
 
 /// What is wrong, where, and what was expected there.
@@ -87,6 +89,11 @@ impl Error {
     /// What kind of failure it was.
     pub fn kind(&self) -> ErrorKind {
         self.kind
+    }
+
+    /// True when the kernel cannot run this filter and user space can.
+    pub fn user_space_can(&self) -> bool {
+        matches!(self.kind, ErrorKind::TooLarge | ErrorKind::Loop | ErrorKind::Hidden)
     }
 
     /// What is wrong, in one line.

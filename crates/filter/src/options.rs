@@ -10,8 +10,9 @@ pub enum Target {
     /// In user space, over packets as a savefile has them: VLAN tags among the bytes, no limit on the
     /// program's length, loops allowed.
     User,
-    /// In the kernel, on a socket: VLAN tags that the driver took off are asked for, as are direction
-    /// and interface; no loops, at most 4,096 instructions.
+    /// In the kernel, on a packet socket: VLAN tags that the driver took off are asked for, as are
+    /// direction and interface; no loops, at most 4,096 instructions. Of cooked link types, whose
+    /// header user space makes, the program sees what follows that header and asks for what is in it.
     Kernel,
 }
 

@@ -182,6 +182,43 @@ fn tags_in_metadata_and_among_the_bytes() {
 }
 
 #[test]
+fn cooked_headers_are_hidden_in_the_kernel() {
+    let packet = ipv4(6, &[0, 80, 1, 1]);
+    let [payload, header] = [packet[14..].to_vec(), vec![0; 20]];
+    let mut cooked = [header, payload.clone()].concat();
+    (cooked[0], cooked[7], cooked[10]) = (0x08, 3, ancillary::OUTGOING);
+    let user = Options::new(LinkType::LINUX_SLL2, &Hermetic);
+    let kernel = Options { target: Target::Kernel, ..user };
+    let known = Ancillary {
+        protocol: Some(0x0800),
+        packet_type: Some(ancillary::OUTGOING),
+        interface_index: Some(3),
+        ..Ancillary::default()
+    };
+    let seen = Input { ancillary: known, ..Input::whole(&payload) };
+    for (expression, expected) in [
+        ("ip", true),
+        ("arp", false),
+        ("tcp port 80", true),
+        ("src net 10.1 and not udp", true),
+        ("outbound", true),
+        ("inbound", false),
+        ("ifindex 3", true),
+        ("len = 44 and greater 44 and less 44", true),
+        ("ip[9] = 6", true),
+        ("stp", false),
+    ] {
+        assert_verdict(expression, &user, &Input::whole(&cooked), expected);
+        assert_verdict(expression, &kernel, &seen, expected);
+    }
+    for expression in ["link[0] = 8", "byte 0 = 8"] {
+        assert_verdict(expression, &user, &Input::whole(&cooked), true);
+        let error = compile(expression, &kernel).expect_err("hidden");
+        assert!(error.kind() == ErrorKind::Hidden && error.user_space_can());
+    }
+}
+
+#[test]
 fn direction_needs_metadata() {
     let user = Options::new(LinkType::ETHERNET, &Hermetic);
     let refused = compile("inbound", &user).expect_err("refused");

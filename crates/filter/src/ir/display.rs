@@ -152,6 +152,7 @@ impl fmt::Display for ValueText<'_> {
             Value::Metadata(metadata) => f.write_str(match metadata {
                 Metadata::PacketType => "packet type",
                 Metadata::InterfaceIndex => "interface",
+                Metadata::Protocol => "protocol",
                 Metadata::VlanPresent => "vlan present",
                 Metadata::VlanTag => "vlan tag",
             }),

@@ -127,6 +127,7 @@ impl Evaluation<'_> {
         match metadata {
             Metadata::PacketType => known.packet_type.map(u32::from),
             Metadata::InterfaceIndex => known.interface_index,
+            Metadata::Protocol => known.protocol.map(u32::from),
             Metadata::VlanPresent => Some(known.vlan_tci.is_some().into()),
             Metadata::VlanTag => Some(known.vlan_tci.map_or(0, u32::from)),
         }

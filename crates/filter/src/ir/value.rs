@@ -76,6 +76,8 @@ pub(crate) enum Metadata {
     /// A `PACKET_` number of `linux/if_packet.h`.
     PacketType,
     InterfaceIndex,
+    /// The EtherType.
+    Protocol,
     /// 1 if a VLAN tag was taken off.
     VlanPresent,
     /// The tag control information of that tag.

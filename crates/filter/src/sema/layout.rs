@@ -5,9 +5,12 @@
 //! documented rule, and this structure is all there is to it.
 
 use super::Compiler;
+use crate::error::{Error, ErrorKind, Result};
 use crate::ir::place::{Header, Place, PlaceId};
 use crate::ir::predicate::{Comparison, PredicateId};
 use crate::ir::value::{Load, SlotId, Value, ValueId, Width};
+use crate::options::Target;
+use crate::syntax::Span;
 use crate::syntax::ast::BinaryOperator;
 use linerate_base::LinkType;
 
@@ -87,10 +90,12 @@ pub(crate) struct Layout {
     pub(crate) mpls_labels: u32,
     /// Inside Geneve or VXLAN: there may or may not be a link-layer header.
     pub(crate) tunnelled: bool,
+    /// How many bytes of cooked header the packet has for its reader and not for the program.
+    pub(crate) hidden: u32,
 }
 
 impl Layout {
-    pub(crate) fn new(link_type: Link) -> Self {
+    pub(crate) fn new(link_type: Link, target: Target) -> Self {
         let (protocol, payload) = match link_type {
             Link::Ethernet => (12, 14),
             Link::Cooked => (14, 16),
@@ -99,17 +104,25 @@ impl Layout {
             Link::Null | Link::Loop => (0, 4),
             Link::Ppp => (2, 4),
         };
+        let is_cooked = matches!(link_type, Link::Cooked | Link::Cooked2);
+        let hidden = if is_cooked && target == Target::Kernel { payload } else { 0 };
         Self {
             link_type,
             link: Position::fixed(0),
             protocol: Position::fixed(protocol),
-            payload: Position::fixed(payload),
+            payload: Position::fixed(payload - hidden),
             network: 0,
             network_llc: if link_type == Link::Ethernet { 3 } else { 0 },
             vlan_tags: 0,
             mpls_labels: 0,
             tunnelled: false,
+            hidden,
         }
+    }
+
+    /// The link-layer header in force is one that the program does not see.
+    pub(crate) fn hides_header(&self) -> bool {
+        self.hidden > 0 && matches!(self.link_type, Link::Cooked | Link::Cooked2)
     }
 }
 
@@ -117,6 +130,17 @@ impl Layout {
 impl Compiler<'_> {
     pub(super) fn link(&mut self) -> PlaceId {
         self.place(Header::Link, self.layout.link, 0)
+    }
+
+    /// The link-layer header, for expressions about any byte of it.
+    pub(super) fn whole_link(&mut self, span: Span) -> Result<PlaceId> {
+        if self.layout.hides_header() {
+            let message = "the kernel does not show the link-layer header of cooked packets";
+            return Err(
+                Error::at(ErrorKind::Hidden, message, span).expected("a filter in user space")
+            );
+        }
+        Ok(self.link())
     }
 
     pub(super) fn protocol_field(&mut self) -> PlaceId {
@@ -170,6 +194,15 @@ impl Compiler<'_> {
 
 /// Loads and comparisons.
 impl Compiler<'_> {
+    /// The packet's length, link-layer header included.
+    pub(super) fn packet_length(&mut self) -> ValueId {
+        let length = self.ir.value(Value::Length);
+        match self.layout.hidden {
+            0 => length,
+            hidden => self.ir.with_constant(BinaryOperator::Add, length, hidden),
+        }
+    }
+
     pub(super) fn load(&mut self, place: PlaceId, offset: u32, width: Width) -> ValueId {
         self.ir.value(Value::Load(Load { place, index: None, offset, width }))
     }

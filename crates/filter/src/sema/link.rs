@@ -47,14 +47,14 @@ impl Compiler<'_> {
     }
 
     fn length(&mut self, how: Comparison, length: u32) -> PredicateId {
-        let packet = self.ir.value(Value::Length);
+        let packet = self.packet_length();
         let length = self.ir.constant(length);
         self.ir.compare(how, packet, length)
     }
 
     /// `byte N op V`. With `&` and `|`, libpcap tests whatever its accumulator holds.
     fn byte(&mut self, index: u32, test: ByteTest, value: u32, span: Span) -> Result<PredicateId> {
-        let link = self.link();
+        let link = self.whole_link(span)?;
         let field = (link, index, Width::Byte);
         match test {
             ByteTest::Equal => Ok(self.equals(field, value)),
@@ -128,35 +128,45 @@ impl Compiler<'_> {
     fn outbound(&mut self, span: Span) -> Result<PredicateId> {
         let link = self.link();
         match self.layout.link_type {
-            Link::Cooked => Ok(self.equals((link, 0, Width::Half), OUTGOING)),
-            Link::Cooked2 => Ok(self.equals((link, 10, Width::Byte), OUTGOING)),
-            _ => self.metadata("inbound/outbound is", Metadata::PacketType, OUTGOING, span),
+            Link::Cooked if self.layout.hidden == 0 => {
+                Ok(self.equals((link, 0, Width::Half), OUTGOING))
+            }
+            Link::Cooked2 if self.layout.hidden == 0 => {
+                Ok(self.equals((link, 10, Width::Byte), OUTGOING))
+            }
+            _ => {
+                self.require_metadata("inbound/outbound is", span)?;
+                Ok(self.metadata_is(Metadata::PacketType, OUTGOING))
+            }
         }
     }
 
     fn interface(&mut self, index: u32, span: Span) -> Result<PredicateId> {
         let link = self.link();
         match self.layout.link_type {
-            Link::Cooked2 => Ok(self.equals((link, 4, Width::Word), index)),
-            _ => self.metadata("ifindex is", Metadata::InterfaceIndex, index, span),
+            Link::Cooked2 if self.layout.hidden == 0 => {
+                Ok(self.equals((link, 4, Width::Word), index))
+            }
+            _ => {
+                self.require_metadata("ifindex is", span)?;
+                Ok(self.metadata_is(Metadata::InterfaceIndex, index))
+            }
         }
     }
 
-    fn metadata(
-        &mut self,
-        what: &str,
-        metadata: Metadata,
-        expected: u32,
-        span: Span,
-    ) -> Result<PredicateId> {
-        if self.options.target == Target::User && !self.options.metadata {
-            let link = self.layout.link_type.description();
-            let message = format!("{what} not supported on {link} when reading savefiles");
-            return Err(Error::unsupported(message, span));
+    fn require_metadata(&self, what: &str, span: Span) -> Result<()> {
+        if self.options.target == Target::Kernel || self.options.metadata {
+            return Ok(());
         }
+        let link = self.layout.link_type.description();
+        let message = format!("{what} not supported on {link} when reading savefiles");
+        Err(Error::unsupported(message, span))
+    }
+
+    pub(super) fn metadata_is(&mut self, metadata: Metadata, number: u32) -> PredicateId {
         let known = self.ir.value(Value::Metadata(metadata));
-        let expected = self.ir.constant(expected);
-        Ok(self.ir.compare(Comparison::Equal, known, expected))
+        let number = self.ir.constant(number);
+        self.ir.compare(Comparison::Equal, known, number)
     }
 
     /// An 802.2 frame, of a kind if one is named (ISO/IEC 8802-2 5.4).

@@ -7,7 +7,7 @@ use super::layout::Link;
 use super::numbers::{LARGEST_LENGTH, ethertype, ppp, sap};
 use crate::error::{Error, Result};
 use crate::ir::predicate::{Comparison, PredicateId};
-use crate::ir::value::Width;
+use crate::ir::value::{Metadata, Width};
 use crate::options::Target;
 use crate::syntax::Span;
 
@@ -40,6 +40,9 @@ impl Compiler<'_> {
     }
 
     fn type_is(&mut self, number: u32) -> PredicateId {
+        if self.layout.hides_header() {
+            return self.metadata_is(Metadata::Protocol, number);
+        }
         let field = self.protocol_field();
         self.equals((field, 0, Width::Half), number)
     }

@@ -40,7 +40,8 @@ pub(crate) fn analyse(
     link: Link,
     options: &Options<'_>,
 ) -> Result<(Ir, PredicateId)> {
-    let mut compiler = Compiler { ast, options, layout: Layout::new(link), ir: Ir::default() };
+    let mut compiler =
+        Compiler { ast, options, layout: Layout::new(link, options.target), ir: Ir::default() };
     let root = match ast.root {
         Some(root) => compiler.node(root, None)?.0,
         None => compiler.ir.truth(true),

@@ -56,7 +56,7 @@ impl Compiler<'_> {
                 Ok(Operand { value, guard: None, leftmost: Some(number) })
             }
             Arithmetic::Length => {
-                let value = self.ir.value(Value::Length);
+                let value = self.packet_length();
                 Ok(Operand { value, guard: None, leftmost: None })
             }
             Arithmetic::Negate(operand) => {
@@ -106,7 +106,7 @@ impl Compiler<'_> {
     ) -> Result<(PlaceId, Option<PredicateId>)> {
         use Protocol as P;
         match protocol {
-            P::Link => Ok((self.link(), inner)),
+            P::Link => Ok((self.whole_link(span)?, inner)),
             P::Ip
             | P::Arp
             | P::Rarp

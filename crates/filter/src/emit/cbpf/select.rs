@@ -134,6 +134,7 @@ impl Selector<'_> {
         match metadata {
             Metadata::PacketType => self.push(op::LDH_ABS, ancillary::PACKET_TYPE),
             Metadata::InterfaceIndex => self.push(op::LDW_ABS, ancillary::INTERFACE_INDEX),
+            Metadata::Protocol => self.push(op::LDH_ABS, ancillary::PROTOCOL),
             Metadata::VlanPresent => self.push(op::LDB_ABS, ancillary::VLAN_PRESENT),
             Metadata::VlanTag => self.push(op::LDB_ABS, ancillary::VLAN_TCI),
         }
