@@ -38,43 +38,39 @@ impl<'a> Lexer<'a> {
     pub(crate) fn next_token(&mut self) -> Result<(Token<'a>, Span)> {
         let rest = self.text[self.position..].trim_start_matches([' ', '\t', '\r', '\n']);
         let start = self.text.len() - rest.len();
-        let (token, length) = read(rest).map_err(|(message, length)| {
-            Error::syntax(message, Span { start, end: start + length })
-        })?;
-        self.position = start + length;
-        Ok((token, Span { start, end: self.position }))
+        let (token, length) = read(rest);
+        let span = Span { start, end: start + length };
+        self.position = span.end;
+        token.map(|token| (token, span)).map_err(|message| Error::syntax(message, span))
     }
 }
 
-type Failure = (String, usize);
+/// A token, or what is wrong with it, and how long it is.
+type Read<'a> = (std::result::Result<Token<'a>, String>, usize);
 
-fn read(rest: &str) -> std::result::Result<(Token<'_>, usize), Failure> {
+fn read(rest: &str) -> Read<'_> {
     let Some(first) = rest.chars().next() else {
-        return Ok((Token::End, 0));
+        return (Ok(Token::End), 0);
     };
-    if let Some((sign, length)) = sign(rest) {
-        return Ok((Token::Sign(sign), length));
-    }
-    match first {
+    let read = match first {
         '\\' => escaped(rest),
         '$' => arcnet(rest),
-        _ => word(rest),
-    }
-    .ok_or_else(|| (format!("the character {first:?} has no meaning here"), first.len_utf8()))
-    .and_then(|reading| reading)
+        _ => sign(rest).or_else(|| word(rest)),
+    };
+    read.unwrap_or_else(|| {
+        (Err(format!("the character {first:?} has no meaning here")), first.len_utf8())
+    })
 }
-
-type Read<'a> = std::result::Result<(Token<'a>, usize), Failure>;
 
 /// A backslash makes a name of any word, keywords included.
 fn escaped(rest: &str) -> Option<Read<'_>> {
     let end = rest.find([' ', '!', '(', ')', '\n', '\t']).unwrap_or(rest.len());
-    (end > 1).then(|| Ok((Token::Name(&rest[1..end]), end)))
+    (end > 1).then(|| (Ok(Token::Name(&rest[1..end])), end))
 }
 
 fn arcnet(rest: &str) -> Option<Read<'_>> {
     let digits = hex_digits(&rest.as_bytes()[1..], 2);
-    (digits > 0).then(|| Ok((Token::Arcnet, 1 + digits)))
+    (digits > 0).then_some((Ok(Token::Arcnet), 1 + digits))
 }
 
 fn word(rest: &str) -> Option<Read<'_>> {
@@ -88,7 +84,7 @@ fn word(rest: &str) -> Option<Read<'_>> {
         Kind::BogusMac => Err(format!("bogus ethernet address {text}")),
         Kind::Name => Ok(lookup(text).unwrap_or(Token::Name(text))),
     };
-    Some(token.map(|token| (token, length)).map_err(|message| (message, length)))
+    Some((token, length))
 }
 
 fn ipv6_address(text: &str) -> std::result::Result<Ipv6Addr, String> {
@@ -110,7 +106,7 @@ fn longest(text: &[u8]) -> Option<Reading> {
     readings.into_iter().find(|(length, _)| *length == longest)
 }
 
-fn sign(rest: &str) -> Option<(Sign, usize)> {
+fn sign(rest: &str) -> Option<Read<'_>> {
     const SIGNS: &[(&str, Sign)] = &[
         (">=", Sign::GreaterEqual),
         ("<=", Sign::LessEqual),
@@ -138,8 +134,9 @@ fn sign(rest: &str) -> Option<(Sign, usize)> {
         ("=", Sign::Equal),
     ];
     let found = SIGNS.iter().find(|(text, _)| rest.starts_with(text));
-    let colon = rest.starts_with(':') && !rest.starts_with("::");
-    found.map(|(text, sign)| (*sign, text.len())).or_else(|| colon.then_some((Sign::Colon, 1)))
+    // Two colons begin an IPv6 address.
+    let colon = (rest.starts_with(':') && !rest.starts_with("::")).then_some(&(":", Sign::Colon));
+    found.or(colon).map(|(text, sign)| (Ok(Token::Sign(*sign)), text.len()))
 }
 
 fn run(text: &[u8], limit: usize, belongs: impl Fn(u8) -> bool) -> usize {
@@ -201,6 +198,7 @@ fn mac(text: &[u8]) -> usize {
     notations.into_iter().flatten().max().unwrap_or(0)
 }
 
+/// So many groups of so many hexadecimal digits.
 fn groups(
     text: &[u8],
     count: usize,
@@ -221,20 +219,10 @@ fn groups(
 
 fn mac_bytes(text: &str) -> [u8; 6] {
     let digit = |byte: u8| char::from(byte).to_digit(16).unwrap_or(0) as u8;
-    let separator = text.bytes().find(|byte| !byte.is_ascii_hexdigit());
+    let groups = text.as_bytes().split(|byte| !byte.is_ascii_hexdigit());
     let mut bytes = [0; 6];
-    match separator.filter(|_| text.bytes().filter(|b| !b.is_ascii_hexdigit()).count() == 5) {
-        Some(separator) => {
-            for (byte, group) in bytes.iter_mut().zip(text.split(char::from(separator))) {
-                *byte = group.bytes().fold(0, |value, b| value << 4 | digit(b));
-            }
-        }
-        None => {
-            let digits: Vec<u8> = text.bytes().filter(u8::is_ascii_hexdigit).collect();
-            for (byte, pair) in bytes.iter_mut().zip(digits.chunks(2)) {
-                *byte = pair.iter().fold(0, |value, b| value << 4 | digit(*b));
-            }
-        }
+    for (byte, digits) in bytes.iter_mut().zip(groups.flat_map(|group| group.chunks(2))) {
+        *byte = digits.iter().fold(0, |value, b| value << 4 | digit(*b));
     }
     bytes
 }
