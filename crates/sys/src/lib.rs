@@ -17,6 +17,7 @@
 //! - [`packet_socket`]: packet sockets, and the interfaces as they know them
 //! - [`prefetch`]: telling the processor which memory will be read soon
 //! - [`process`]: the calling process, and what its children begin with
+//! - [`receive_losses`]: packets that an interface lost before anybody could see them
 //! - [`socket_filter`]: filters on sockets, and the kernel's verdict on single packets
 //! - [`usage`]: what a finished child process used
 //! - [`userns`]: root over what one makes, without being root
@@ -38,6 +39,7 @@ pub mod packet_send;
 pub mod packet_socket;
 pub mod prefetch;
 pub mod process;
+pub mod receive_losses;
 pub mod socket_filter;
 pub mod usage;
 pub mod userns;

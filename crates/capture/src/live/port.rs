@@ -10,7 +10,7 @@ use linerate_sys::packet_socket::PacketSocket;
 
 use super::gate::Gate;
 use super::ledger::Ledger;
-use super::watch::{Link, LinkState};
+use super::watch::{Link, LinkState, Losses};
 use crate::Interrupt;
 
 /// What to do when no packet is ready.
@@ -30,6 +30,7 @@ pub(crate) struct Port {
     socket: PacketSocket,
     gate: Gate,
     link: Link,
+    losses: Option<Losses>,
     interrupt: Interrupt,
     ledger: Ledger,
     /// Batches since the kernel's counters were read.
@@ -68,6 +69,7 @@ impl Port {
         Self {
             socket,
             gate,
+            losses: Losses::of(&link),
             link,
             interrupt,
             ledger: Ledger::default(),
@@ -104,7 +106,8 @@ impl Port {
         self.read_counters()?;
         let seen = self.gate.seen(self.ledger.passed);
         let stats = self.ledger.stats(seen.unwrap_or(self.ledger.passed));
-        Ok(Stats { filtered_uncounted: seen.is_none(), ..stats })
+        let interface_dropped = self.losses.as_mut().and_then(Losses::count);
+        Ok(Stats { filtered_uncounted: seen.is_none(), interface_dropped, ..stats })
     }
 
     /// Lets no packet through any more. Those in the buffer can still be fetched.

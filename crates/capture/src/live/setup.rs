@@ -55,8 +55,7 @@ impl Setup<'_> {
 
     fn socket(mut self) -> Result<Capture> {
         let socket = self.closed_socket()?;
-        let prepared = socket.enable_aux_data().and_then(|()| socket.enable_timestamps());
-        prepared.map_err(|e| explain(self.asked(), e))?;
+        socket.enable_aux_data().map_err(|e| explain(self.asked(), e))?;
         self.size_queue(&socket)?;
         let intake = SocketIntake::new(snaplen(self.config), self.place.framer(self.config));
         self.finish(socket, intake)
@@ -66,10 +65,15 @@ impl Setup<'_> {
         format!("capture on {}", self.config.interface)
     }
 
+    /// A socket that lets nothing through yet.
+    ///
+    /// With timestamps on, the kernel stamps packets when they arrive, once for all who capture them;
+    /// otherwise a ring would get the time of the copy into it.
     fn closed_socket(&self) -> Result<PacketSocket> {
         let socket = PacketSocket::open(level(self.place.link_type))
             .map_err(|e| explain(self.asked(), e))?;
         Gate::close(socket.as_fd())?;
+        socket.enable_timestamps().map_err(|e| explain(self.asked(), e))?;
         Ok(socket)
     }
 

@@ -2,6 +2,7 @@
 
 use linerate_base::{Error, ErrorKind, Result};
 use linerate_sys::packet_socket::PacketSocket;
+use linerate_sys::receive_losses::ReceiveLosses;
 
 /// The interface as it was when the capture began. It stays the same one when it is renamed.
 #[derive(Clone, Debug)]
@@ -9,6 +10,27 @@ pub(crate) struct Link {
     pub(crate) name: String,
     /// The system's number for it; 0 stands for all interfaces.
     pub(crate) index: u32,
+}
+
+/// Packets that the interface lost before any capture could see them, since the capture began.
+#[derive(Debug)]
+pub(crate) struct Losses {
+    counter: ReceiveLosses,
+    before: u64,
+}
+
+impl Losses {
+    /// Of `link`, in the calling thread's namespace; `None` where nobody counts them.
+    pub(crate) fn of(link: &Link) -> Option<Self> {
+        let mut counter = ReceiveLosses::of(link.index).ok()?;
+        let before = counter.count().ok()??;
+        Some(Self { counter, before })
+    }
+
+    /// How many there were; `None` once the interface is gone.
+    pub(crate) fn count(&mut self) -> Option<u64> {
+        self.counter.count().ok()?.map(|now| now.saturating_sub(self.before))
+    }
 }
 
 /// How it is now.

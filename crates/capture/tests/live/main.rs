@@ -1,6 +1,7 @@
 //! Live capture between two hosts of a lab, by every back end.
 
 mod any;
+mod beside_tcpdump;
 mod common;
 mod delivery;
 mod fanout;
