@@ -1,1 +1,35 @@
-fn main() {}
+//! The command `linerate`.
+//!
+//! - `args`: the flags, as typed
+//! - `commands`: one file per command
+//! - `pump`: the loop that moves batches from a source to its consumers
+//! - `show`, `save`: the consumers
+//! - `bench`: ours and the peers in one run
+//! - the rest: small things that the commands share
+
+mod args;
+mod bench;
+mod commands;
+mod compile;
+mod exit;
+mod expression;
+mod live;
+mod machine;
+mod output;
+mod pump;
+mod resolver;
+mod save;
+mod show;
+mod signals;
+mod summary;
+mod units;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    let cli = args::Cli::parse();
+    output::set_color(cli.color);
+    exit::code(commands::run(cli.command))
+}

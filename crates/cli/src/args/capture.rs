@@ -1,0 +1,106 @@
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+
+use super::{PrintArgs, SaveArgs};
+use crate::units;
+
+/// Capture live packets, and print or save them.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct CaptureArgs {
+    /// The interface, or `any` for all of them; without it, the first one that is up.
+    #[arg(short = 'i', long, value_name = "IF")]
+    pub(crate) interface: Option<String>,
+
+    /// End after this many packets.
+    #[arg(short = 'c', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) count: Option<u64>,
+
+    /// End after this time.
+    #[arg(long = "for", value_name = "TIME", value_parser = units::duration)]
+    pub(crate) duration: Option<Duration>,
+
+    /// Bytes kept of each packet; 0 means all of it.
+    #[arg(short = 's', long, value_name = "BYTES", default_value = "262144", value_parser = units::bytes)]
+    pub(crate) snaplen: u64,
+
+    /// Which way packets go.
+    #[arg(short = 'Q', long, value_enum, value_name = "WAY", default_value_t)]
+    pub(crate) direction: DirectionArg,
+
+    /// The capture buffer's size; a plain number counts KiB.
+    #[arg(short = 'B', long, value_name = "SIZE", default_value = "64M", value_parser = units::kibibytes)]
+    pub(crate) buffer: u64,
+
+    /// Do not put the interface into promiscuous mode.
+    #[arg(short = 'p', long)]
+    pub(crate) no_promiscuous: bool,
+
+    /// Hand packets over as they come, not in blocks.
+    #[arg(long)]
+    pub(crate) immediate: bool,
+
+    /// The way into the kernel: without it, the best that works here.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) backend: Option<String>,
+
+    /// Read the filter from a file; words on the command line are then not looked at.
+    #[arg(short = 'F', long, value_name = "FILE")]
+    pub(crate) filter_file: Option<PathBuf>,
+
+    /// Print the filter's program and stop; -dd as C, -ddd as numbers.
+    #[arg(short = 'd', action = clap::ArgAction::Count)]
+    pub(crate) dump: u8,
+
+    /// List the interfaces and stop.
+    #[arg(short = 'D', long)]
+    pub(crate) list_interfaces: bool,
+
+    /// List the interface's link types and stop.
+    #[arg(short = 'L', long)]
+    pub(crate) list_link_types: bool,
+
+    /// The link type to capture, of those that -L lists.
+    #[arg(short = 'y', long, value_name = "TYPE")]
+    pub(crate) link_type: Option<String>,
+
+    /// After opening the interface, go on as this user.
+    #[arg(short = 'Z', long, value_name = "USER")]
+    pub(crate) user: Option<String>,
+
+    /// Exit with status 3 when packets were lost.
+    #[arg(long)]
+    pub(crate) strict: bool,
+
+    #[command(flatten)]
+    pub(crate) print: PrintArgs,
+
+    #[command(flatten)]
+    pub(crate) save: SaveArgs,
+
+    /// The filter, as in pcap-filter(7); several words are joined by spaces.
+    #[arg(value_name = "FILTER")]
+    pub(crate) filter: Vec<OsString>,
+}
+
+/// Which way packets go, seen from this host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DirectionArg {
+    In,
+    Out,
+    #[default]
+    Inout,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  linerate capture -i eth0 -c 10 icmp                  ten pings
+  linerate capture -i any -w all.pcapng.zst            everything, compressed
+  linerate capture -i eth0 -w day.pcap -C 100 -W 10    a ring of ten files of 100 MB
+  linerate capture -i eth0 -w %H%M.pcapng -G 60        a file a minute
+  linerate capture -i eth0 --json port 53 | jq .       as JSON
+
+SIGUSR1 prints the counters and goes on; SIGINT and SIGTERM end the capture and print them.";

@@ -1,0 +1,100 @@
+//! The command line as it is typed: one struct per subcommand, one field per flag.
+//!
+//! The field is the flag's parser, help, man page and completion. What the flags *mean* together
+//! is worked out once, where each command builds its plan.
+
+mod bench;
+mod capture;
+mod filter;
+mod interfaces;
+mod print;
+mod read;
+mod save;
+
+pub(crate) use bench::{BenchArgs, BenchName};
+pub(crate) use capture::{CaptureArgs, DirectionArg};
+pub(crate) use filter::FilterArgs;
+pub(crate) use interfaces::InterfacesArgs;
+pub(crate) use print::PrintArgs;
+pub(crate) use read::ReadArgs;
+pub(crate) use save::{FormatArg, SaveArgs};
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+/// Capture, filter, read and measure packets at line rate on a stock Linux kernel.
+#[derive(Debug, Parser)]
+#[command(name = "linerate", version, max_term_width = 100, after_help = EXAMPLES)]
+pub(crate) struct Cli {
+    /// Colour the output: `auto` means on a terminal, unless NO_COLOR is set.
+    #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
+    pub(crate) color: ColorArg,
+
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  linerate demo                                       see it work, on hosts made for the purpose
+  linerate capture -i eth0 'tcp port 80'              print what matches
+  linerate capture -i eth0 -w web.pcapng 'tcp port 80'
+                                                      save it, losing nothing unsaid
+  linerate read web.pcapng 'host 10.0.0.1' --json     read it back
+
+Exit status: 0 success, 1 error, 2 usage, 3 packets were lost (with --strict).";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Capture(Box<CaptureArgs>),
+    Read(Box<ReadArgs>),
+    Filter(FilterArgs),
+    Interfaces(InterfacesArgs),
+    Demo(DemoArgs),
+    Bench(BenchArgs),
+    Completions(CompletionsArgs),
+    Man(ManArgs),
+}
+
+/// Watch a capture happen: two hosts, a web server, a client, a savefile, and the balance.
+///
+/// Everything is made for the purpose in network namespaces of its own and is gone afterwards.
+/// Without root a user namespace is used, where the system allows it.
+#[derive(Debug, clap::Args)]
+pub(crate) struct DemoArgs {}
+
+/// Print a completion script for a shell.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  linerate completions bash > /etc/bash_completion.d/linerate")]
+pub(crate) struct CompletionsArgs {
+    /// The shell to complete for.
+    #[arg(value_enum)]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+/// Print the manual page of linerate, or of one of its commands, in roff.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  linerate man capture | man -l -")]
+pub(crate) struct ManArgs {
+    /// The command to describe; without it, linerate itself.
+    pub(crate) command: Option<String>,
+}
+
+/// When to colour.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ColorArg {
+    #[default]
+    Auto,
+    Always,
+    Never,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

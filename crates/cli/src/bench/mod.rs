@@ -1,0 +1,32 @@
+//! `linerate bench`: ours and the peers, in one run, on this machine.
+//!
+//! - [`runner`]: warm-up, then the subjects in turn (A B A B ...), so that a machine whose speed
+//!   drifts treats all alike
+//! - [`row`]: what one subject reached in one case, and how many times better than the baseline
+//! - [`report`]: a table for people, one JSON object a row for programs
+//!
+//! Each other module is one bench.
+
+mod compile;
+mod read;
+mod report;
+mod row;
+mod runner;
+
+use anyhow::Result;
+
+use crate::args::{BenchArgs, BenchName};
+use crate::exit::Outcome;
+
+/// Runs the bench that was asked for.
+///
+/// # Errors
+/// When a subject fails; a peer that is not installed is named as missing instead.
+pub(crate) fn run(args: &BenchArgs) -> Result<Outcome> {
+    let rows = match args.name {
+        BenchName::Compile => compile::run(args)?,
+        BenchName::Read => read::run(args)?,
+    };
+    report::print(&rows, args.json)?;
+    Ok(Outcome::Success)
+}

@@ -1,0 +1,89 @@
+//! Rows as a table for people, or one JSON object a line.
+
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
+
+use anyhow::Result;
+
+use super::row::Row;
+use crate::machine;
+
+/// Prints the rows on standard output.
+///
+/// # Errors
+/// When standard output cannot take them.
+pub(crate) fn print(rows: &[Row], json: bool) -> Result<()> {
+    let text = if json { lines(rows)? } else { table(rows) };
+    io::stdout().lock().write_all(text.as_bytes())?;
+    Ok(())
+}
+
+fn lines(rows: &[Row]) -> Result<String> {
+    let mut text = String::new();
+    for row in rows {
+        text += &serde_json::to_string(row)?;
+        text.push('\n');
+    }
+    Ok(text)
+}
+
+fn table(rows: &[Row]) -> String {
+    let mut text = format!("{}\n\n", machine::describe());
+    let _ = writeln!(
+        text,
+        "{:<10} {:<22} {:<34} {:>12} {:>25} {:<8} {:>8}",
+        "experiment", "case", "subject", "median", "min .. max", "unit", "ratio"
+    );
+    for row in rows {
+        let _ = writeln!(text, "{}", line(row));
+    }
+    text
+}
+
+fn line(row: &Row) -> String {
+    let value = row.value.map_or("missing".into(), figure);
+    let spread =
+        row.spread.map_or(String::new(), |(a, b)| format!("{} .. {}", figure(a), figure(b)));
+    let ratio = row.ratio.map_or(String::new(), |ratio| format!("{ratio:.2} x"));
+    format!(
+        "{:<10} {:<22} {:<34} {value:>12} {spread:>25} {:<8} {ratio:>8}",
+        row.experiment, row.case, row.subject, row.unit
+    )
+}
+
+/// Three or more significant digits, without an exponent.
+fn figure(value: f64) -> String {
+    match value.abs() {
+        100.0.. => format!("{value:.0}"),
+        10.0.. => format!("{value:.1}"),
+        1.0.. => format!("{value:.2}"),
+        0.1.. => format!("{value:.3}"),
+        _ => format!("{value:.5}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_peer_is_named_as_missing() {
+        let row = Row {
+            experiment: "read",
+            case: "1 GB".into(),
+            subject: "tcpdump".into(),
+            value: None,
+            spread: None,
+            unit: "s",
+            baseline: None,
+            ratio: None,
+        };
+        assert!(line(&row).contains("tcpdump"));
+        assert!(line(&row).contains("missing"));
+    }
+
+    #[test]
+    fn figures_keep_three_digits() {
+        assert_eq!([figure(1234.5), figure(12.34), figure(0.01234)], ["1234", "12.3", "0.01234"]);
+    }
+}

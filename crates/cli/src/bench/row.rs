@@ -1,0 +1,70 @@
+//! One figure of a bench.
+
+use serde::Serialize;
+
+use super::runner::Samples;
+
+/// What one subject reached in one case.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct Row {
+    /// The bench: `compile`, `read`.
+    pub(crate) experiment: &'static str,
+    /// What was done, such as `200 hosts`.
+    pub(crate) case: String,
+    /// Who did it, with the version where it is a peer.
+    pub(crate) subject: String,
+    /// The median; `None` when the subject is not installed.
+    pub(crate) value: Option<f64>,
+    /// The smallest and the largest of the runs.
+    pub(crate) spread: Option<(f64, f64)>,
+    /// What the figure counts; less is better for every unit in use.
+    pub(crate) unit: &'static str,
+    /// The subject that `ratio` compares with.
+    pub(crate) baseline: Option<String>,
+    /// How many times better than the baseline.
+    pub(crate) ratio: Option<f64>,
+}
+
+/// The rows of one case: every subject against the first one that is named `baseline`.
+pub(crate) fn compare(
+    experiment: &'static str,
+    case: &str,
+    unit: &'static str,
+    baseline: &str,
+    subjects: &[(String, Option<Samples>)],
+) -> Vec<Row> {
+    let reference = subjects.iter().find(|(name, _)| name == baseline);
+    let reference = reference.and_then(|(_, samples)| samples.as_ref()).map(Samples::median);
+    let row = |(subject, samples): &(String, Option<Samples>)| {
+        let value = samples.as_ref().map(Samples::median);
+        Row {
+            experiment,
+            case: case.into(),
+            subject: subject.clone(),
+            value,
+            spread: samples.as_ref().map(Samples::spread),
+            unit,
+            baseline: reference.map(|_| baseline.into()),
+            ratio: reference.zip(value).map(|(reference, value)| reference / value),
+        }
+    };
+    subjects.iter().map(row).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_subject_twice_as_fast_has_ratio_two() {
+        let subjects = [
+            ("peer".into(), Some(Samples::new(vec![4.0, 2.0, 3.0]))),
+            ("ours".into(), Some(Samples::new(vec![1.5]))),
+            ("absent".into(), None),
+        ];
+        let rows = compare("x", "c", "s", "peer", &subjects);
+        let ratios: Vec<_> = rows.iter().map(|row| row.ratio).collect();
+        assert_eq!(ratios, [Some(1.0), Some(2.0), None]);
+        assert_eq!(rows[0].spread, Some((2.0, 4.0)));
+    }
+}

@@ -1,0 +1,133 @@
+//! Warm-up, then the subjects in turn, several times over.
+
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+
+/// The figures of one subject's runs; never empty.
+#[derive(Clone, Debug)]
+pub(crate) struct Samples(Vec<f64>);
+
+impl Samples {
+    /// # Panics
+    /// When there is no sample.
+    pub(crate) fn new(mut samples: Vec<f64>) -> Self {
+        assert!(!samples.is_empty(), "a figure needs at least one run");
+        samples.sort_by(f64::total_cmp);
+        Self(samples)
+    }
+
+    /// The middle one, or the mean of the two in the middle.
+    pub(crate) fn median(&self) -> f64 {
+        let middle = self.0.len() / 2;
+        if self.0.len() % 2 == 1 {
+            self.0[middle]
+        } else {
+            (self.0[middle - 1] + self.0[middle]) / 2.0
+        }
+    }
+
+    /// The smallest and the largest.
+    pub(crate) fn spread(&self) -> (f64, f64) {
+        (self.0[0], self.0[self.0.len() - 1])
+    }
+}
+
+/// One contender: what it does once, giving its figure.
+pub(crate) struct Subject<'a> {
+    pub(crate) name: String,
+    /// `None` when the peer is not installed.
+    pub(crate) run: Option<Box<dyn FnMut() -> Result<f64> + 'a>>,
+}
+
+/// A subject whose one run took longer than this is not run again: its figure will not change
+/// what the comparison says, and nobody waits for minutes more to learn it.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Runs each subject once to warm up, then all in turn `repeats` times.
+///
+/// # Errors
+/// The first subject's that fails.
+pub(crate) fn measure(
+    subjects: Vec<Subject<'_>>,
+    repeats: usize,
+) -> Result<Vec<(String, Option<Samples>)>> {
+    let mut contenders: Vec<_> = subjects.into_iter().map(Contender::new).collect();
+    for round in 0..=repeats {
+        for contender in &mut contenders {
+            contender.take_turn(round)?;
+        }
+    }
+    Ok(contenders.into_iter().map(Contender::result).collect())
+}
+
+struct Contender<'a> {
+    subject: Subject<'a>,
+    figures: Vec<f64>,
+    slow: bool,
+}
+
+impl<'a> Contender<'a> {
+    fn new(subject: Subject<'a>) -> Self {
+        Self { subject, figures: Vec::new(), slow: false }
+    }
+
+    /// Round 0 is the warm-up; it counts only for a subject too slow to be run again.
+    fn take_turn(&mut self, round: usize) -> Result<()> {
+        let Some(run) = self.subject.run.as_mut().filter(|_| !self.slow) else { return Ok(()) };
+        let began = Instant::now();
+        let figure = run()?;
+        self.slow = began.elapsed() > PATIENCE;
+        if round > 0 || self.slow {
+            self.figures.push(figure);
+        }
+        Ok(())
+    }
+
+    fn result(self) -> (String, Option<Samples>) {
+        let samples = (!self.figures.is_empty()).then(|| Samples::new(self.figures));
+        (self.subject.name, samples)
+    }
+}
+
+/// The time that `work` takes, in seconds.
+///
+/// # Errors
+/// The work's own.
+pub(crate) fn seconds(work: impl FnOnce() -> Result<()>) -> Result<f64> {
+    let began = Instant::now();
+    work()?;
+    Ok(began.elapsed().as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::RefCell;
+
+    #[test]
+    fn the_median_is_the_middle() {
+        assert_eq!(Samples::new(vec![3.0, 1.0, 2.0]).median(), 2.0);
+        assert_eq!(Samples::new(vec![4.0, 1.0]).median(), 2.5);
+    }
+
+    #[test]
+    fn subjects_take_turns_and_the_warm_up_does_not_count() {
+        let turns = RefCell::new(String::new());
+        let subject = |name: &str| Subject {
+            name: name.into(),
+            run: Some(Box::new({
+                let (turns, name) = (&turns, name.to_owned());
+                move || {
+                    turns.borrow_mut().push_str(&name);
+                    Ok(turns.borrow().len() as f64)
+                }
+            })),
+        };
+        let absent = Subject { name: "absent".into(), run: None };
+        let results = measure(vec![subject("a"), subject("b"), absent], 2).unwrap();
+        assert_eq!(*turns.borrow(), "ababab");
+        assert_eq!(results[0].1.as_ref().unwrap().spread(), (3.0, 5.0));
+        assert!(results[2].1.is_none());
+    }
+}

@@ -1,0 +1,115 @@
+//! `linerate interfaces`: what can be captured on.
+
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
+
+use anyhow::Result;
+use linerate::capture::{self, Capturable};
+use linerate::sys::interface::Interface;
+use serde_json::{Value, json};
+
+use crate::args::InterfacesArgs;
+use crate::exit::Outcome;
+
+pub(crate) fn run(args: &InterfacesArgs) -> Result<Outcome> {
+    let all = capture::interfaces()?;
+    let text = if args.json {
+        let values: Vec<_> = all.iter().map(value).collect();
+        serde_json::to_string_pretty(&values)? + "\n"
+    } else {
+        listing(&all, args.verbose)
+    };
+    io::stdout().write_all(text.as_bytes())?;
+    Ok(Outcome::Success)
+}
+
+/// `-L`: the link types that an interface has, the default first.
+///
+/// # Errors
+/// When there is no such interface.
+pub(crate) fn link_types(interface: &str) -> Result<Outcome> {
+    let mut text = String::new();
+    for link_type in capture::link_types(interface)? {
+        let _ = writeln!(text, "{link_type} ({})", link_type.description().unwrap_or("unknown"));
+    }
+    io::stdout().write_all(text.as_bytes())?;
+    Ok(Outcome::Success)
+}
+
+fn listing(all: &[Capturable], verbose: bool) -> String {
+    let mut text = String::new();
+    for (number, capturable) in (1..).zip(all) {
+        let _ = writeln!(text, "{number}.{} {}", capturable.name, state(capturable));
+        if verbose {
+            text += &details(capturable);
+        }
+    }
+    text
+}
+
+fn state(capturable: &Capturable) -> String {
+    let Some(interface) = &capturable.interface else {
+        return "(all interfaces at once)".into();
+    };
+    let states = [
+        (interface.is_up, "Up"),
+        (interface.is_running, "Running"),
+        (interface.is_loopback, "Loopback"),
+    ];
+    let names: Vec<_> = states.iter().filter(|(holds, _)| *holds).map(|(_, name)| *name).collect();
+    format!("[{}]", names.join(", "))
+}
+
+fn details(capturable: &Capturable) -> String {
+    let types: Vec<_> = capturable.link_types.iter().map(ToString::to_string).collect();
+    let mut text = format!("    link types  {}\n", types.join(", "));
+    let Some(interface) = &capturable.interface else { return text };
+    let mut line = |name: &str, value: &str| {
+        if !value.is_empty() {
+            let _ = writeln!(text, "    {name:<11} {value}");
+        }
+    };
+    line("address", &hardware_address(interface));
+    line("addresses", &addresses(interface).join(", "));
+    line("MTU", &interface.mtu.to_string());
+    line("driver", interface.driver.as_deref().unwrap_or_default());
+    line(
+        "queues",
+        &format!("{} receive, {} transmit", interface.receive_queues, interface.transmit_queues),
+    );
+    text
+}
+
+fn hardware_address(interface: &Interface) -> String {
+    let octets: Vec<_> = interface.hardware_address.iter().map(|o| format!("{o:02x}")).collect();
+    octets.join(":")
+}
+
+fn addresses(interface: &Interface) -> Vec<String> {
+    interface.addresses.iter().map(|a| format!("{}/{}", a.ip, a.prefix)).collect()
+}
+
+fn value(capturable: &Capturable) -> Value {
+    let types: Vec<_> = capturable.link_types.iter().map(ToString::to_string).collect();
+    let mut value = json!({ "name": capturable.name, "link_types": types });
+    if let (Value::Object(fields), Some(interface)) = (&mut value, &capturable.interface) {
+        fields.extend(known(interface));
+    }
+    value
+}
+
+fn known(interface: &Interface) -> serde_json::Map<String, Value> {
+    let fields = [
+        ("index", json!(interface.index)),
+        ("up", json!(interface.is_up)),
+        ("running", json!(interface.is_running)),
+        ("loopback", json!(interface.is_loopback)),
+        ("mtu", json!(interface.mtu)),
+        ("hardware_address", json!(hardware_address(interface))),
+        ("addresses", json!(addresses(interface))),
+        ("driver", json!(interface.driver)),
+        ("receive_queues", json!(interface.receive_queues)),
+        ("transmit_queues", json!(interface.transmit_queues)),
+    ];
+    fields.into_iter().map(|(name, value)| (name.into(), value)).collect()
+}

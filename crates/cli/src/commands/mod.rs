@@ -1,0 +1,31 @@
+//! One file per command: its flags become a plan, the plan is carried out.
+
+mod capture;
+mod demo;
+mod documents;
+mod filter;
+mod interfaces;
+mod read;
+
+use anyhow::Result;
+
+use crate::args::Command;
+use crate::bench;
+use crate::exit::Outcome;
+
+/// Carries out a command.
+///
+/// # Errors
+/// The command's own, as they are to be shown to the user.
+pub(crate) fn run(command: Command) -> Result<Outcome> {
+    match command {
+        Command::Capture(args) => capture::run(&args),
+        Command::Read(args) => read::run(&args),
+        Command::Filter(args) => filter::run(&args),
+        Command::Interfaces(args) => interfaces::run(&args),
+        Command::Demo(_) => demo::run(),
+        Command::Bench(args) => bench::run(&args),
+        Command::Completions(args) => documents::completions(&args),
+        Command::Man(args) => documents::man(&args),
+    }
+}

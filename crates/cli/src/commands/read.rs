@@ -1,0 +1,125 @@
+//! `linerate read`: savefiles to lines, a count, or another savefile.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use linerate::base::{Source, Timestamp};
+use linerate::capture::{self, FileSource, Filtered, Interrupt};
+
+use crate::args::ReadArgs;
+use crate::exit::{Outcome, usage};
+use crate::live::LiveLine;
+use crate::pump::{Consumer, Pump};
+use crate::save::{SavePlan, Saver};
+use crate::show::Printer;
+use crate::signals::Requests;
+use crate::{compile, expression};
+
+pub(super) fn run(args: &ReadArgs) -> Result<Outcome> {
+    let plan = Plan::new(args)?;
+    let interrupt = Interrupt::new()?;
+    let mut reading = Reading {
+        pump: Pump {
+            requests: Requests::watch(interrupt.clone())?,
+            interrupt,
+            limit: args.limit,
+            deadline: None,
+            live: LiveLine::new(false),
+        },
+        printer: plan.prints.then(|| Printer::new(&args.print)),
+        save: plan.save,
+        saver: None,
+        filter: plan.filter,
+        packets: 0,
+    };
+    let result = plan.files.iter().try_for_each(|file| reading.file(file));
+    let finished = reading.finish();
+    if args.count {
+        println!("{} packets", reading.packets);
+    }
+    result.and(finished).map(|()| Outcome::Success)
+}
+
+/// What the flags mean together.
+struct Plan {
+    files: Vec<PathBuf>,
+    filter: String,
+    prints: bool,
+    save: Option<SavePlan>,
+}
+
+impl Plan {
+    fn new(args: &ReadArgs) -> Result<Self> {
+        let (files, words) = files(args)?;
+        let save = SavePlan::new(&args.save)?;
+        let prints = if save.is_some() { args.save.print } else { !args.count };
+        if prints && save.as_ref().is_some_and(SavePlan::takes_stdout) {
+            return Err(usage("--print and -w - both want standard output"));
+        }
+        let filter = expression::text(words, args.filter_file.as_deref())?;
+        Ok(Self { files, filter, prints, save })
+    }
+}
+
+/// The files, and the words that are left for the filter.
+fn files(args: &ReadArgs) -> Result<(Vec<PathBuf>, &[OsString])> {
+    match args.words.split_first() {
+        _ if !args.files.is_empty() => Ok((args.files.clone(), &args.words)),
+        Some((file, filter)) => Ok((vec![file.into()], filter)),
+        None => Err(usage("no savefile named; `-` reads standard input")),
+    }
+}
+
+struct Reading {
+    pump: Pump,
+    printer: Option<Printer>,
+    save: Option<SavePlan>,
+    saver: Option<Saver>,
+    filter: String,
+    packets: u64,
+}
+
+impl Reading {
+    fn file(&mut self, path: &Path) -> Result<()> {
+        if self.pump.requests.stop() || self.pump.limit == Some(0) {
+            return Ok(());
+        }
+        let mut source = self.open(path)?;
+        if let Some(plan) = self.save.take() {
+            self.saver = Some(plan.open(source.interfaces(), Timestamp::EPOCH)?);
+        }
+        let result = self.drain(&mut source);
+        for warning in source.get_ref().warnings() {
+            anstream::eprintln!("linerate: {}: {warning}", path.display());
+        }
+        result.with_context(|| path.display().to_string())
+    }
+
+    /// Filters are compiled before the first packet for the interfaces known by then, so that a mistake
+    /// in one is told as such.
+    fn open(&self, path: &Path) -> Result<Filtered<FileSource>> {
+        let source = capture::open_file(path)?;
+        for interface in source.interfaces() {
+            compile::for_user(&self.filter, interface.link_type, capture::MAX_SNAPLEN)?;
+        }
+        Ok(Filtered::with(source, compile::per_interface(self.filter.clone())))
+    }
+
+    fn drain(&mut self, source: &mut Filtered<FileSource>) -> Result<()> {
+        let mut consumers: Vec<&mut dyn Consumer> = Vec::new();
+        consumers.extend(self.printer.as_mut().map(|printer| printer as _));
+        consumers.extend(self.saver.as_mut().map(|saver| saver as _));
+        let (taken, result) = self.pump.run(source, &mut consumers);
+        self.packets += taken;
+        self.pump.limit = self.pump.limit.map(|limit| limit - taken);
+        result
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        if let Some(printer) = &mut self.printer {
+            printer.idle()?;
+        }
+        self.saver.as_mut().map_or(Ok(()), |saver| saver.finish(None))
+    }
+}

@@ -1,0 +1,50 @@
+//! What the shell is told: 0 success, 1 error, 2 usage, 3 packets lost.
+
+use std::fmt;
+use std::io;
+use std::process::ExitCode;
+
+/// How a command ended that did not fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    Success,
+    /// Packets were lost, and the user asked to be told so.
+    Lost,
+}
+
+/// The user asked for something that makes no sense: exit status 2.
+#[derive(Debug)]
+pub(crate) struct Usage(pub(crate) String);
+
+impl fmt::Display for Usage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Usage {}
+
+/// An error of usage, with this text.
+pub(crate) fn usage(text: impl Into<String>) -> anyhow::Error {
+    anyhow::Error::new(Usage(text.into()))
+}
+
+/// Reports a failure on standard error and gives the status; a reader that went away is no
+/// failure, since `linerate ... | head` is how people look at a capture.
+pub(crate) fn code(result: anyhow::Result<Outcome>) -> ExitCode {
+    match result {
+        Ok(Outcome::Success) => ExitCode::SUCCESS,
+        Ok(Outcome::Lost) => ExitCode::from(3),
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            anstream::eprintln!("linerate: {error:#}");
+            ExitCode::from(if error.is::<Usage>() { 2 } else { 1 })
+        }
+    }
+}
+
+/// True when the error is that nobody reads our standard output any more.
+pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    let mut causes = error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>());
+    causes.any(|cause| cause.kind() == io::ErrorKind::BrokenPipe)
+}

@@ -1,0 +1,86 @@
+//! The live line: rates and drops, on a terminal, while a capture runs.
+
+use std::io::{self, IsTerminal, Write};
+use std::time::{Duration, Instant};
+
+use linerate::base::Stats;
+
+use crate::units::grouped;
+
+const EVERY: Duration = Duration::from_millis(500);
+
+/// A line on standard error that is overwritten as the counters move; off a terminal it is a clock
+/// that shows nothing.
+pub(crate) struct LiveLine {
+    visible: bool,
+    began: Instant,
+    shown: Instant,
+    delivered: u64,
+    drawn: bool,
+}
+
+impl LiveLine {
+    /// A live line, visible where it is `wanted` and standard error is a terminal.
+    pub(crate) fn new(wanted: bool) -> Self {
+        let now = Instant::now();
+        let visible = wanted && io::stderr().is_terminal();
+        Self { visible, began: now, shown: now, delivered: 0, drawn: false }
+    }
+
+    /// True when it is time to draw again.
+    pub(crate) fn due(&self) -> bool {
+        self.shown.elapsed() >= EVERY
+    }
+
+    /// Draws the counters and the rate since the last time. A terminal that is gone is no reason
+    /// to end a capture, so write errors are passed over.
+    pub(crate) fn draw(&mut self, stats: &Stats) {
+        if self.visible {
+            let span = self.shown.elapsed().as_secs_f64();
+            let rate = (stats.delivered - self.delivered) as f64 / span;
+            let text = line(stats, rate as u64, self.began.elapsed());
+            let _ = write!(io::stderr(), "\r\x1b[K{text}");
+        }
+        self.delivered = stats.delivered;
+        self.shown = Instant::now();
+        self.drawn = self.visible;
+    }
+
+    /// Clears the line for other output.
+    pub(crate) fn clear(&mut self) {
+        if std::mem::take(&mut self.drawn) {
+            let _ = write!(io::stderr(), "\r\x1b[K");
+        }
+    }
+}
+
+fn line(stats: &Stats, rate: u64, elapsed: Duration) -> String {
+    let seconds = elapsed.as_secs();
+    let mut text = format!(
+        "{}:{:02}  {} packets  {}/s  {} dropped",
+        seconds / 60,
+        seconds % 60,
+        grouped(stats.delivered),
+        grouped(rate),
+        grouped(stats.dropped)
+    );
+    if let Some(lost @ 1..) = stats.interface_dropped {
+        text += &format!("  {} lost by the interface", grouped(lost));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_tells_rate_drops_and_time() {
+        let stats =
+            Stats { delivered: 12_345, dropped: 6, interface_dropped: Some(7), ..Stats::default() };
+        assert_eq!(
+            line(&stats, 1000, Duration::from_secs(65)),
+            "1:05  12,345 packets  1,000/s  6 dropped  7 lost by the interface"
+        );
+    }
+}

@@ -1,0 +1,51 @@
+//! Standard output: buffered, coloured where wanted, visible at once on a terminal.
+
+use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
+
+use crate::args::ColorArg;
+
+/// Buffered standard output.
+pub(crate) struct Output {
+    out: BufWriter<StdoutLock<'static>>,
+    at_once: bool,
+}
+
+impl Output {
+    /// Standard output; each line shows at once on a terminal or when `line_buffered`.
+    pub(crate) fn stdout(line_buffered: bool) -> Self {
+        let at_once = line_buffered || io::stdout().is_terminal();
+        Self { out: BufWriter::with_capacity(1 << 16, io::stdout().lock()), at_once }
+    }
+
+    /// Writes the lines of one batch.
+    ///
+    /// # Errors
+    /// When standard output does.
+    pub(crate) fn lines(&mut self, text: &str) -> io::Result<()> {
+        self.out.write_all(text.as_bytes())?;
+        if self.at_once { self.out.flush() } else { Ok(()) }
+    }
+
+    /// Makes everything visible.
+    ///
+    /// # Errors
+    /// When standard output cannot take it.
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// Settles for the whole process when colour is used.
+pub(crate) fn set_color(choice: ColorArg) {
+    match choice {
+        ColorArg::Auto => anstream::ColorChoice::Auto,
+        ColorArg::Always => anstream::ColorChoice::Always,
+        ColorArg::Never => anstream::ColorChoice::Never,
+    }
+    .write_global();
+}
+
+/// True when standard output shall be coloured.
+pub(crate) fn is_colored() -> bool {
+    !matches!(anstream::AutoStream::choice(&io::stdout()), anstream::ColorChoice::Never)
+}

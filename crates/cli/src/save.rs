@@ -1,0 +1,191 @@
+//! The consumer that saves packets.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd;
+use std::path::Path;
+
+use anyhow::Result;
+use linerate::base::{self, Batch, Error, Interface, Stats, Timestamp};
+use linerate::savefile::{
+    Compression, Counters, Format, Opener, Options, Output, Precision, Rotation, Rotator, Totals,
+};
+
+use crate::args::{FormatArg, SaveArgs};
+use crate::exit::usage;
+use crate::pump::Consumer;
+
+/// What `-w` and its companions ask for.
+pub(crate) struct SavePlan {
+    rotation: Rotation,
+    options: Options,
+    compression: Compression,
+    packet_buffered: bool,
+}
+
+impl SavePlan {
+    /// The plan, or `None` when nothing is to be saved.
+    ///
+    /// # Errors
+    /// When the file's name is not UTF-8, or standard output is to be rotated.
+    pub(crate) fn new(args: &SaveArgs) -> Result<Option<Self>> {
+        let Some(path) = &args.write else { return Ok(None) };
+        let name = path.to_str().ok_or_else(|| usage("the savefile's name is not valid UTF-8"))?;
+        let rotates = args.rotate_size.is_some() || args.rotate_time.is_some();
+        if name == STDOUT && rotates {
+            return Err(usage("standard output cannot be rotated: name a file with -w"));
+        }
+        if args.rotate_files.is_some() && !rotates {
+            return Err(usage("-W counts the files of -C or -G: give one of them"));
+        }
+        Ok(Some(Self {
+            rotation: Rotation {
+                name: name.into(),
+                max_bytes: args.rotate_size,
+                period: args.rotate_time,
+                files: args.rotate_files,
+            },
+            options: options(args.format.map_or_else(|| format_of_name(name), format)),
+            compression: Compression::of_name(name),
+            packet_buffered: args.packet_buffered,
+        }))
+    }
+
+    /// True when the savefile is standard output, which then is not free for text.
+    pub(crate) fn takes_stdout(&self) -> bool {
+        self.rotation.name == STDOUT
+    }
+
+    /// Opens the first file, for packets of `interfaces` from `start` on.
+    ///
+    /// # Errors
+    /// When it cannot be opened or written.
+    pub(crate) fn open(self, interfaces: &[Interface], start: Timestamp) -> Result<Saver> {
+        let files = Files { compression: self.compression };
+        let rotator = Rotator::new(files, self.rotation, self.options, interfaces, start)?;
+        Ok(Saver { rotator, packet_buffered: self.packet_buffered, full: false })
+    }
+}
+
+const STDOUT: &str = "-";
+
+fn options(format: Format) -> Options {
+    Options {
+        format,
+        hardware: std::env::consts::ARCH.into(),
+        os: format!("Linux {}", crate::machine::kernel()),
+        application: concat!("linerate ", env!("CARGO_PKG_VERSION")).into(),
+    }
+}
+
+fn format(argument: FormatArg) -> Format {
+    match argument {
+        FormatArg::Pcapng => Format::Pcapng,
+        FormatArg::Pcap => Format::Pcap(Precision::Nanos),
+        FormatArg::PcapMicro => Format::Pcap(Precision::Micros),
+    }
+}
+
+fn format_of_name(name: &str) -> Format {
+    let plain = [".gz", ".zst"].iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name);
+    let is_pcap = Path::new(plain).extension().is_some_and(|e| e == "pcap" || e == "cap");
+    if is_pcap { Format::Pcap(Precision::Nanos) } else { Format::Pcapng }
+}
+
+/// Writes packets to savefiles.
+pub(crate) struct Saver {
+    rotator: Rotator<Files>,
+    packet_buffered: bool,
+    full: bool,
+}
+
+impl Saver {
+    /// Records `stats` and ends the last file.
+    ///
+    /// # Errors
+    /// When the disk does not take what is left.
+    pub(crate) fn finish(&mut self, stats: Option<&Stats>) -> Result<()> {
+        if let Some(stats) = stats {
+            self.rotator.set_stats(0, *stats);
+        }
+        self.rotator.finish()?;
+        Ok(())
+    }
+
+    /// What the files hold.
+    pub(crate) fn totals(&self) -> Totals {
+        self.rotator.totals()
+    }
+}
+
+impl Consumer for Saver {
+    fn batch(&mut self, batch: &Batch<'_>) -> Result<()> {
+        self.full |= self.rotator.write_batch(batch)?.is_break();
+        if self.packet_buffered {
+            self.rotator.flush()?;
+        }
+        Ok(())
+    }
+
+    fn idle(&mut self) -> Result<()> {
+        Ok(())
+    }
+
+    fn stats(&mut self, stats: &Stats) {
+        self.rotator.set_stats(0, *stats);
+    }
+
+    fn full(&self) -> bool {
+        self.full
+    }
+}
+
+/// Opens files by name.
+struct Files {
+    compression: Compression,
+}
+
+impl Opener for Files {
+    type Output = Output<File>;
+
+    fn open(&mut self, name: &str) -> base::Result<Output<File>> {
+        create(name)
+            .and_then(|file| Output::new(file, self.compression))
+            .map_err(|error| Error::system(format!("create {name}"), error))
+    }
+
+    /// Cuts off a record that a full disk has cut short, so that the file stays valid.
+    fn close(&mut self, name: &str, output: Output<File>, counters: Counters) -> base::Result<()> {
+        let asked = || format!("write {name}");
+        let file = output.finish().map_err(|error| Error::system(asked(), error))?;
+        let compressed = self.compression != Compression::None;
+        match file.metadata() {
+            Ok(meta) if meta.is_file() && !compressed && meta.len() > counters.bytes => {
+                file.set_len(counters.bytes).map_err(|error| Error::system(asked(), error))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Standard output is taken as the file that it is, past the line buffer that text goes through.
+fn create(name: &str) -> io::Result<File> {
+    match name {
+        STDOUT => Ok(io::stdout().as_fd().try_clone_to_owned()?.into()),
+        name => File::create(name),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_says_the_format() {
+        let nanos = Format::Pcap(Precision::Nanos);
+        assert_eq!(format_of_name("a.pcap"), nanos);
+        assert_eq!(format_of_name("a.pcap.zst"), nanos);
+        assert_eq!(format_of_name("a.pcapng.gz"), Format::Pcapng);
+        assert_eq!(format_of_name("-"), Format::Pcapng);
+    }
+}

@@ -1,0 +1,107 @@
+//! What became of every packet, said at the end and whenever the user asks.
+
+use std::fmt::Write as _;
+
+use linerate::base::Stats;
+
+use crate::live::LiveLine;
+use crate::units::grouped;
+
+/// The source's counters as the application sees them: of the packets handed over, `taken` were
+/// used; the others of the last batch count as left in the buffer.
+pub(crate) fn settle(mut stats: Stats, taken: u64) -> Stats {
+    stats.pending += stats.delivered - taken;
+    stats.delivered = taken;
+    stats
+}
+
+/// Prints the counters on standard error, beside the live line.
+pub(crate) fn report(stats: &Stats, live: &mut LiveLine) {
+    live.clear();
+    anstream::eprint!("{}", text(stats));
+}
+
+/// True when packets were lost, by us or by the interface.
+pub(crate) fn lost(stats: &Stats) -> bool {
+    stats.dropped > 0 || stats.interface_dropped.is_some_and(|lost| lost > 0)
+}
+
+/// The counters, one statement a line.
+pub(crate) fn text(stats: &Stats) -> String {
+    let mut text = format!("{} captured\n", packets(stats.delivered));
+    text += &balance(stats);
+    if stats.dropped > 0 {
+        text += &drops(stats);
+    }
+    if let Some(lost @ 1..) = stats.interface_dropped {
+        let _ = writeln!(text, "{} lost by the interface, before any capture", packets(lost));
+    }
+    text
+}
+
+fn balance(stats: &Stats) -> String {
+    let mut text = format!(
+        "{} seen = {} captured + {} filtered + {} dropped",
+        grouped(stats.seen),
+        grouped(stats.delivered),
+        grouped(stats.filtered),
+        grouped(stats.dropped)
+    );
+    if stats.pending > 0 {
+        let _ = write!(text, " + {} left in the buffer", grouped(stats.pending));
+    }
+    if stats.filtered_uncounted {
+        text += "; what the kernel's filter turned away is not counted (that needs CAP_BPF)";
+    }
+    text + "\n"
+}
+
+fn drops(stats: &Stats) -> String {
+    let freezes = match stats.freezes {
+        0 => String::new(),
+        1 => " (it was full once)".into(),
+        n => format!(" (it was full {} times)", grouped(n)),
+    };
+    format!(
+        "{} dropped for want of buffer space{freezes}: \
+         enlarge it with -B, keep less of each packet with -s, or filter more\n",
+        packets(stats.dropped)
+    )
+}
+
+fn packets(count: u64) -> String {
+    match count {
+        1 => "1 packet".into(),
+        n => format!("{} packets", grouped(n)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sum_is_written_out() {
+        let stats = Stats { seen: 1300, delivered: 1234, filtered: 66, ..Stats::default() };
+        assert_eq!(
+            text(&stats),
+            "1,234 packets captured\n1,300 seen = 1,234 captured + 66 filtered + 0 dropped\n"
+        );
+    }
+
+    #[test]
+    fn losses_come_with_advice() {
+        let stats = Stats { seen: 3, delivered: 1, dropped: 2, freezes: 1, ..Stats::default() };
+        let text = text(&stats);
+        assert!(text.contains("2 packets dropped for want of buffer space (it was full once)"));
+        assert!(text.contains("-B"));
+    }
+
+    #[test]
+    fn packets_handed_over_but_not_taken_stay_in_the_balance() {
+        let stats = Stats { seen: 100, delivered: 100, ..Stats::default() };
+        let settled = settle(stats, 10);
+        assert_eq!((settled.delivered, settled.pending), (10, 90));
+        assert!(settled.balances());
+    }
+}

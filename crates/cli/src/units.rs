@@ -1,0 +1,125 @@
+//! Sizes and durations as people write them on a command line.
+
+use std::time::Duration;
+
+/// Parses `64k`, `10M`, `2G` (powers of 1024) or a plain number, which counts in `unit` bytes.
+///
+/// # Errors
+/// When the text is not a number with at most one of these suffixes, or exceeds 64 bits.
+pub(crate) fn size(text: &str, unit: u64) -> Result<u64, String> {
+    let (number, factor) = match text.char_indices().last() {
+        Some((at, 'k' | 'K')) => (&text[..at], 1 << 10),
+        Some((at, 'm' | 'M')) => (&text[..at], 1 << 20),
+        Some((at, 'g' | 'G')) => (&text[..at], 1 << 30),
+        _ => (text, unit),
+    };
+    let count: u64 = number
+        .parse()
+        .map_err(|_| format!("expected a size such as 512k, 64M or 2G, found `{text}`"))?;
+    count.checked_mul(factor).ok_or_else(|| format!("`{text}` is beyond 64 bits"))
+}
+
+/// A size in bytes.
+///
+/// # Errors
+/// As [`size`].
+pub(crate) fn bytes(text: &str) -> Result<u64, String> {
+    size(text, 1)
+}
+
+/// A size whose plain number counts KiB, as tcpdump's `-B` does.
+///
+/// # Errors
+/// As [`size`].
+pub(crate) fn kibibytes(text: &str) -> Result<u64, String> {
+    size(text, 1 << 10)
+}
+
+/// A size whose plain number counts millions of bytes, as tcpdump's `-C` does.
+///
+/// # Errors
+/// As [`size`], and for zero.
+pub(crate) fn megabytes(text: &str) -> Result<u64, String> {
+    match size(text, 1_000_000)? {
+        0 => Err("a file of no bytes holds no packet".into()),
+        size => Ok(size),
+    }
+}
+
+/// Parses `250ms`, `10s`, `5m`, `2h`, or a plain number of seconds with an optional fraction.
+///
+/// # Errors
+/// When the text is none of these, negative, or beyond what a clock holds.
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+    let (number, scale) = [("ms", 1e-3), ("s", 1.0), ("m", 60.0), ("h", 3600.0)]
+        .iter()
+        .find_map(|(suffix, scale)| Some((text.strip_suffix(suffix)?, *scale)))
+        .unwrap_or((text, 1.0));
+    let seconds: f64 = number
+        .parse()
+        .map_err(|_| format!("expected a time such as 250ms, 10s or 5m, found `{text}`"))?;
+    Duration::try_from_secs_f64(seconds * scale).map_err(|e| format!("`{text}`: {e}"))
+}
+
+/// A duration of whole seconds, at least one.
+///
+/// # Errors
+/// As [`duration`], and for zero and fractions of seconds.
+pub(crate) fn seconds(text: &str) -> Result<u32, String> {
+    let span = duration(text)?;
+    let whole = u32::try_from(span.as_secs()).ok().filter(|s| *s > 0 && span.subsec_nanos() == 0);
+    whole.ok_or_else(|| format!("expected whole seconds, at least 1, found `{text}`"))
+}
+
+/// `1234567` as `1,234,567`.
+pub(crate) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_take_suffixes_and_default_units() {
+        assert_eq!(bytes("64k"), Ok(65_536));
+        assert_eq!(kibibytes("2048"), Ok(2 << 20));
+        assert_eq!(kibibytes("64M"), Ok(64 << 20));
+        assert_eq!(megabytes("10"), Ok(10_000_000));
+        assert!(megabytes("0").is_err());
+        for bad in ["", "k", "-1", "1.5M", "99999999999G", "1kk"] {
+            assert!(bytes(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn durations_take_suffixes() {
+        assert_eq!(duration("250ms"), Ok(Duration::from_millis(250)));
+        assert_eq!(duration("1.5"), Ok(Duration::from_millis(1500)));
+        assert_eq!(duration("2m"), Ok(Duration::from_secs(120)));
+        for bad in ["", "s", "-1s", "nan", "1e300h"] {
+            assert!(duration(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn periods_are_whole_seconds() {
+        assert_eq!(seconds("5m"), Ok(300));
+        for bad in ["0", "1.5", "300ms", "2000000h"] {
+            assert!(seconds(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn digits_are_grouped_in_threes() {
+        assert_eq!([grouped(7), grouped(1000), grouped(1_234_567)], ["7", "1,000", "1,234,567"]);
+    }
+}
