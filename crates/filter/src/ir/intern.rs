@@ -34,6 +34,11 @@ impl<T: Copy + Eq + Hash> Interner<T> {
         })
     }
 
+    /// The number of an equal entry, if there is one.
+    pub(crate) fn number(&self, entry: T) -> Option<u32> {
+        self.numbers.get(&entry).copied()
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.entries.len()
     }

@@ -4,7 +4,8 @@
 //! - [`resolve`]: symbolic places to offsets into the packet (always, emitters want it)
 //! - [`fold`]: what is known without a packet, and simpler forms of what is not
 //! - [`crate::ir::lower`] then makes equal decisions with equal outcomes one
-//! - [`redundant`]: decisions whose outcome is known on the way to them
+//! - [`redundant`]: decisions whose outcome is known on the way to them, by way of [`knowledge`] and
+//!   [`points`]
 //! - [`hopeless`]: decisions that cannot lead to acceptance
 //!
 //! A load may reject the packet, so a pass may drop or repeat one that has already succeeded on
@@ -12,6 +13,7 @@
 
 pub(crate) mod fold;
 pub(crate) mod hopeless;
+mod knowledge;
 mod points;
 pub(crate) mod redundant;
 pub(crate) mod resolve;

@@ -8,6 +8,13 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Point(u32);
 
+impl Point {
+    /// For tables beside the tree: points are numbered from 0 as they are added.
+    pub(crate) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
 #[derive(Clone, Copy)]
 struct Entry {
     parent: u32,
