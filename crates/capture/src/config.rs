@@ -66,8 +66,9 @@ pub struct Filter {
     /// The filter as its author wrote it.
     pub text: String,
     /// For the kernel, which sees a packet as a packet socket does: a VLAN tag stands beside it, and
-    /// of a cooked link type it sees what follows the cooked header. `None`, or a program that the
-    /// kernel does not take, means that the filter runs in user space.
+    /// of a cooked link type it sees what follows the cooked header. `None` where the filter cannot
+    /// run there; a program that the kernel turns out not to take is told in
+    /// [`Capture::notes`](crate::Capture::notes).
     pub kernel: Option<Program>,
     /// For user space, where packets are as they are delivered.
     pub user: Program,

@@ -15,12 +15,15 @@ pub type FileSource = Reader<Box<dyn Read + Send>>;
 /// # Errors
 /// When it cannot be opened, or does not begin as a savefile does.
 pub fn open_file(path: &Path) -> Result<FileSource> {
-    if path.as_os_str() == "-" {
-        return Reader::new(Box::new(io::stdin()));
-    }
-    let file =
-        File::open(path).map_err(|e| Error::system(format!("read {}", path.display()), e))?;
-    Reader::new(Box::new(file))
+    let input: Box<dyn Read + Send> = match path.as_os_str() == "-" {
+        true => Box::new(io::stdin()),
+        false => Box::new(open(path)?),
+    };
+    Reader::new(input).map_err(|error| error.within(&path.display().to_string()))
+}
+
+fn open(path: &Path) -> Result<File> {
+    File::open(path).map_err(|e| Error::system(format!("read {}", path.display()), e))
 }
 
 #[cfg(test)]

@@ -13,11 +13,15 @@ pub type Compile = Box<dyn FnMut(&Interface) -> Result<Option<Program>> + Send>;
 ///
 /// For filters that the kernel does not take, and for savefiles. Packets stay where they are: only the
 /// table of a batch is rewritten. Of the batches that come in, those without a packet left go out empty.
+/// A program may ask for the direction of a packet, and in live capture for its interface's number, by
+/// ancillary loads.
 pub struct Filtered<S> {
     source: S,
     compile: Compile,
     /// By index of the interface.
     programs: Vec<Option<Program>>,
+    /// What a program is told when it asks for the number of the interface.
+    interface_index: Option<u32>,
     kept: Vec<Descriptor>,
     filtered: u64,
 }
@@ -31,7 +35,21 @@ impl<S: Source> Filtered<S> {
     /// Filters the packets of each interface with the program that `compile` gives for it, as where
     /// interfaces have different link types.
     pub fn with(source: S, compile: Compile) -> Self {
-        Self { source, compile, programs: Vec::new(), kept: Vec::new(), filtered: 0 }
+        Self {
+            source,
+            compile,
+            programs: Vec::new(),
+            interface_index: None,
+            kept: Vec::new(),
+            filtered: 0,
+        }
+    }
+
+    /// The same for packets of the one interface to which the system gave the number `index`; of
+    /// several where that is `None`.
+    pub(crate) fn on_interface(mut self, index: Option<u32>) -> Self {
+        self.interface_index = index;
+        self
     }
 
     /// The source inside.
@@ -52,7 +70,8 @@ impl<S: Source> Source for Filtered<S> {
         }
         self.kept.clear();
         let packets = batch.descriptors().iter().zip(batch.iter());
-        let kept = packets.filter(|(_, packet)| keeps(&self.programs, packet));
+        let (programs, interface_index) = (&self.programs, self.interface_index);
+        let kept = packets.filter(|(_, packet)| keeps(programs, interface_index, packet));
         self.kept.extend(kept.map(|(descriptor, _)| *descriptor));
         self.filtered += (batch.len() - self.kept.len()) as u64;
         Ok(Some(Batch::new(batch.region(), &self.kept, batch.interfaces())))
@@ -70,10 +89,13 @@ impl<S: Source> Source for Filtered<S> {
     }
 }
 
-fn keeps(programs: &[Option<Program>], packet: &Packet<'_>) -> bool {
+fn keeps(programs: &[Option<Program>], index: Option<u32>, packet: &Packet<'_>) -> bool {
     let Some(program) = &programs[packet.interface as usize] else { return true };
-    let ancillary =
-        Ancillary { packet_type: packet_type(packet.direction), ..Ancillary::default() };
+    let ancillary = Ancillary {
+        packet_type: packet_type(packet.direction),
+        interface_index: index,
+        ..Ancillary::default()
+    };
     program.run(&Input { data: packet.data, length: packet.length, ancillary }) != 0
 }
 

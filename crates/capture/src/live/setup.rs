@@ -20,7 +20,7 @@ use super::socket::SocketIntake;
 use super::{Intake, Live};
 use crate::link::level;
 use crate::privilege::explain;
-use crate::{Backend, Capture, Config, Filter, Filtered};
+use crate::{Backend, Capture, Config, Filtered};
 
 /// Opens a live source by this back end and no other.
 pub(crate) fn open(config: &Config, backend: Backend) -> Result<Capture> {
@@ -98,10 +98,11 @@ impl Setup<'_> {
         let (gate, user) = self.open_gate(&socket)?;
         let interface = self.place.interface(self.config);
         let Place { link, inquiry, .. } = self.place;
+        let index = (link.index != 0).then_some(link.index);
         let port = Port::new(socket, gate, link, self.config.interrupt.clone(), inquiry);
         let live = Live::new(port, intake);
         let source: Box<dyn Source + Send> = match user {
-            Some(program) => Box::new(Filtered::new(live, program)),
+            Some(program) => Box::new(Filtered::new(live, program).on_interface(index)),
             None => Box::new(live),
         };
         Ok(Capture { source, backend: self.backend, interface, fanout_group, notes: self.notes })
@@ -135,40 +136,24 @@ impl Setup<'_> {
         })
     }
 
-    /// Opens the gate to what the filter keeps; where the kernel does not take the filter, to all,
+    /// Opens the gate to what the filter keeps; where the filter does not run in the kernel, to all,
     /// and tells the program for user space.
     fn open_gate(&mut self, socket: &PacketSocket) -> Result<(Gate, Option<Program>)> {
         let (ways, snaplen) = (self.place.ways(self.config), snaplen(self.config));
-        let Some(filter) = &self.config.filter else {
-            return Ok((Gate::open(socket.as_fd(), &gate::keep_all(ways, snaplen))?, None));
-        };
-        let in_kernel = in_kernel(filter)
-            .map(|program| gate::compose(program, ways, snaplen))
-            .and_then(|program| Gate::open(socket.as_fd(), &program));
-        match in_kernel {
-            Ok(gate) => Ok((gate, None)),
-            Err(error) => {
-                self.notes.push(format!("filtering in user space: {}", error.answered()));
-                let gate = Gate::open(socket.as_fd(), &gate::keep_all(ways, snaplen))?;
-                Ok((gate, Some(filter.user.clone())))
+        let filter = self.config.filter.as_ref();
+        if let Some(program) = filter.and_then(|filter| filter.kernel.as_ref()) {
+            match Gate::open(socket.as_fd(), &gate::compose(program, ways, snaplen)) {
+                Ok(gate) => return Ok((gate, None)),
+                Err(e) => self.notes.push(format!("filtering in user space: {}", e.answered())),
             }
         }
+        let gate = Gate::open(socket.as_fd(), &gate::keep_all(ways, snaplen))?;
+        Ok((gate, filter.map(|filter| filter.user.clone())))
     }
 }
 
 /// The largest queue that setsockopt(2) can express, and the kernel can double.
 const LARGEST_QUEUE: usize = (i32::MAX / 2) as usize;
-
-fn in_kernel(filter: &Filter) -> Result<&Program> {
-    let none = || {
-        Error::new(
-            ErrorKind::Unsupported,
-            "filter in the kernel",
-            "the filter cannot run in the kernel",
-        )
-    };
-    filter.kernel.as_ref().ok_or_else(none)
-}
 
 /// The kernel would rather take memory from others than refuse a ring.
 fn check_memory(geometry: &Geometry) -> Result<()> {
