@@ -1,21 +1,34 @@
 //! Hash-consing: equal things get equal numbers.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hash, Hasher};
+use std::hash::{Hash, Hasher};
 
 /// An arena in which no two entries are equal.
+///
+/// Beside the entries there is only a table of their numbers, probed linearly: a filter of ten
+/// thousand hosts makes several hundred thousand entries, and it is memory that takes the time.
 #[derive(Clone, Debug)]
 pub(crate) struct Interner<T> {
     entries: Vec<T>,
-    numbers: WordMap<T, u32>,
+    /// As many as a power of two, at most half of them taken; empty at first.
+    table: Vec<Slot>,
 }
 
-/// A map whose keys are hashed word by word.
-pub(crate) type WordMap<K, V> = HashMap<K, V, BuildHasherDefault<WordHasher>>;
+/// Half of an entry's hash, so that unequal entries are mostly told apart without looking at them,
+/// and its number.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    hash: u32,
+    number: u32,
+}
+
+impl Slot {
+    const EMPTY: Self = Self { hash: 0, number: u32::MAX };
+    const FEWEST: usize = 16;
+}
 
 impl<T> Default for Interner<T> {
     fn default() -> Self {
-        Self { entries: Vec::new(), numbers: HashMap::default() }
+        Self { entries: Vec::new(), table: Vec::new() }
     }
 }
 
@@ -23,20 +36,30 @@ impl<T: Copy + Eq + Hash> Interner<T> {
     /// Makes room for as many entries as `other` has.
     pub(crate) fn reserve_as(&mut self, other: &Self) {
         self.entries.reserve(other.entries.len());
-        self.numbers.reserve(other.entries.len());
+        self.resize(other.table.len());
     }
 
     /// The number of `entry`, a new one if there is no equal entry yet.
     pub(crate) fn intern(&mut self, entry: T) -> u32 {
-        *self.numbers.entry(entry).or_insert_with(|| {
+        if self.table.len() < 2 * (self.entries.len() + 1) {
+            self.resize(Slot::FEWEST.max(2 * self.table.len()));
+        }
+        let hash = hash(&entry);
+        let at = self.find(hash, |number| self.entries[number as usize] == entry);
+        if self.table[at].number == Slot::EMPTY.number {
+            self.table[at] = Slot { hash: hash as u32, number: self.entries.len() as u32 };
             self.entries.push(entry);
-            self.entries.len() as u32 - 1
-        })
+        }
+        self.table[at].number
     }
 
     /// The number of an equal entry, if there is one.
     pub(crate) fn number(&self, entry: T) -> Option<u32> {
-        self.numbers.get(&entry).copied()
+        if self.table.is_empty() {
+            return None;
+        }
+        let at = self.find(hash(&entry), |number| self.entries[number as usize] == entry);
+        Some(self.table[at].number).filter(|number| *number != Slot::EMPTY.number)
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -50,6 +73,35 @@ impl<T: Copy + Eq + Hash> Interner<T> {
     pub(crate) fn get(&self, number: u32) -> &T {
         &self.entries[number as usize]
     }
+
+    /// Where in the table the entry with this hash is that `is_it` knows, or where it would go.
+    fn find(&self, hash: u64, is_it: impl Fn(u32) -> bool) -> usize {
+        let mask = self.table.len() - 1;
+        let mut at = (hash >> 32) as usize & mask;
+        loop {
+            let slot = self.table[at];
+            let is_empty = slot.number == Slot::EMPTY.number;
+            if is_empty || (slot.hash == hash as u32 && is_it(slot.number)) {
+                return at;
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
+    fn resize(&mut self, length: usize) {
+        self.table = vec![Slot::EMPTY; length];
+        for (entry, number) in self.entries.iter().zip(0..) {
+            let hash = hash(entry);
+            let at = self.find(hash, |_| false);
+            self.table[at] = Slot { hash: hash as u32, number };
+        }
+    }
+}
+
+fn hash(entry: &impl Hash) -> u64 {
+    let mut hasher = WordHasher::default();
+    entry.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// Multiplies and rotates word by word: the keys are small, ours, and hashed by the hundred thousand.
@@ -85,7 +137,7 @@ impl Hasher for WordHasher {
     }
 
     fn finish(&self) -> u64 {
-        // The table takes its bucket from the low bits; multiplication stirs the high ones most.
+        // Multiplication stirs the high bits most.
         self.0 ^ (self.0 >> 32)
     }
 }
@@ -103,13 +155,28 @@ mod tests {
     }
 
     #[test]
-    fn hashes_of_neighbours_differ_in_their_low_bits() {
-        let low = |word: u32| {
-            let mut hasher = WordHasher::default();
-            hasher.write_u32(word);
-            hasher.finish() & 0xffff
+    fn numbers_are_those_of_a_search_from_the_beginning() {
+        let mut interner = Interner::default();
+        let mut list: Vec<(u32, u32)> = Vec::new();
+        for n in 0..5000_u32 {
+            let entry = (n % 700, n / 3 % 11);
+            let expected = list.iter().position(|known| *known == entry);
+            assert_eq!(interner.number(entry).map(|number| number as usize), expected);
+            if expected.is_none() {
+                list.push(entry);
+            }
+            assert_eq!(interner.intern(entry) as usize, expected.unwrap_or(list.len() - 1));
+        }
+        assert_eq!(interner.iter().copied().collect::<Vec<_>>(), list);
+    }
+
+    #[test]
+    fn hashes_of_neighbours_differ() {
+        let distinct = |bits: fn(u64) -> u64| {
+            let hashes = (0..4096_u32).map(|n| bits(hash(&(n << 16))));
+            hashes.collect::<std::collections::HashSet<_>>().len()
         };
-        let distinct: std::collections::HashSet<_> = (0..4096).map(|n| low(n << 16)).collect();
-        assert!(distinct.len() > 3500, "{}", distinct.len());
+        assert!(distinct(|hash| hash & 0xffff) > 3500);
+        assert!(distinct(|hash| hash >> 32 & 0xffff) > 3500);
     }
 }

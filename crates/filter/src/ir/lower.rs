@@ -5,8 +5,8 @@
 //! thousand `or`s is as deep as it is long.
 
 use super::Ir;
-use super::graph::{Graph, Node, Target};
-use super::intern::WordMap;
+use super::graph::{Graph, Node, NodeId, Target};
+use super::intern::Interner;
 use super::predicate::{Predicate, PredicateId};
 
 /// What is still to be done; the last result is the target of the code made last.
@@ -30,7 +30,7 @@ enum Task {
 
 /// The graph of `root`. With `share`, equal nodes with equal targets become one.
 pub(crate) fn lower(ir: &Ir, root: PredicateId, share: bool) -> Graph {
-    let mut lowering = Lowering { graph: Graph::new(), seen: WordMap::default(), share };
+    let mut lowering = Lowering { graph: Graph::new(), shared: Interner::default(), share };
     let entry = lowering.run(ir, root);
     lowering.graph.entry = entry;
     lowering.graph
@@ -38,7 +38,8 @@ pub(crate) fn lower(ir: &Ir, root: PredicateId, share: bool) -> Graph {
 
 struct Lowering {
     graph: Graph,
-    seen: WordMap<Node, Target>,
+    /// If nodes are shared: the graph's, by the same numbers.
+    shared: Interner<Node>,
     share: bool,
 }
 
@@ -75,10 +76,12 @@ impl Lowering {
     }
 
     fn node(&mut self, node: Node) -> Target {
-        if !self.share {
-            return self.graph.push(node);
+        if self.share {
+            let number = self.shared.intern(node);
+            if (number as usize) < self.graph.len() {
+                return Target::Node(NodeId(number));
+            }
         }
-        let graph = &mut self.graph;
-        *self.seen.entry(node).or_insert_with(|| graph.push(node))
+        self.graph.push(node)
     }
 }

@@ -5,7 +5,7 @@ use super::layout::Link;
 use super::numbers::ethertype;
 use crate::error::{Error, Result};
 use crate::ir::place::PlaceId;
-use crate::ir::predicate::PredicateId;
+use crate::ir::predicate::{Comparison, PredicateId};
 use crate::ir::value::{Value, Width};
 use crate::syntax::Span;
 use crate::syntax::ast::{Direction, OperandKind, Qualifiers};
@@ -129,7 +129,7 @@ impl Compiler<'_> {
         };
         let (link, payload) =
             (self.ir.value(Value::Slot(link)), self.ir.value(Value::Slot(payload)));
-        let absent = self.ir.compare(crate::ir::predicate::Comparison::Equal, link, payload);
+        let absent = self.ir.compare(Comparison::Equal, link, payload);
         let present = self.ir.not(absent);
         self.ir.and(present, predicate)
     }
