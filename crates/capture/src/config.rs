@@ -31,7 +31,8 @@ pub struct Config {
     pub direction: Directions,
     /// Bytes of memory in which packets wait for the application.
     pub buffer: u64,
-    /// Deliver each packet as soon as it comes, at more cost per packet, rather than many at once.
+    /// Deliver each packet as soon as it comes, at more cost per packet, rather than up to a fifth of a
+    /// second later. For what a person watches or waits for.
     pub immediate: bool,
     /// Share the packets with the other sources of a group.
     pub fanout: Option<Fanout>,
@@ -68,7 +69,9 @@ pub struct Filter {
     /// For the kernel, which sees a packet as a packet socket does: a VLAN tag stands beside it, and
     /// of a cooked link type it sees what follows the cooked header. `None` where the filter cannot
     /// run there; a program that the kernel turns out not to take is told in
-    /// [`Capture::notes`](crate::Capture::notes).
+    /// [`Capture::notes`](crate::Capture::notes). Note that libpcap's programs for the kernel, and
+    /// ours, keep a tagged packet for `udp`, as its tag is not in the way there; those for user space
+    /// do not.
     pub kernel: Option<Program>,
     /// For user space, where packets are as they are delivered.
     pub user: Program,

@@ -11,6 +11,9 @@
 //!   came while the source was being opened.
 //! - **Whole packets.** VLAN tags that the kernel took off are put back, and count in the length. With a
 //!   cooked link type the header's protocol is then the tag's, and the rest of the tag follows it.
+//!   (Of two tags on a packet that came in, the kernel shows `any` only the outer one for sure.)
+//! - **Times of arrival**, in nanoseconds: the kernel stamps a packet once for all who capture it, so
+//!   that they agree.
 //! - **Each packet once.** What the host sends to itself is seen on its way in only, as in libpcap.
 //! - **Sums that balance.** `seen = delivered + filtered + dropped + pending` at any time; exactly once the
 //!   source was stopped. Where the kernel does not count what its filter turned away,

@@ -15,7 +15,8 @@ use super::port::Port;
 /// long as can be. Blocks are used up by time, too, so when packets are few it is the number of blocks
 /// times this that the application may stand still without loss.
 const RETIRE: Duration = Duration::from_millis(100);
-/// In immediate mode: the shortest that the kernel takes.
+/// In immediate mode: the shortest that the kernel takes. Blocks are then as small as can be, for they
+/// are used up far sooner by time than by packets.
 const RETIRE_AT_ONCE: Duration = Duration::from_millis(1);
 
 /// The largest block. The application is woken for each: with 1514-byte packets at half a million a
@@ -35,7 +36,7 @@ const FEWEST: u64 = 4;
 /// `snaplen` bytes are kept.
 pub(crate) fn geometry(buffer: u64, snaplen: u32, immediate: bool) -> Geometry {
     let least = (u64::from(snaplen) + 512).min(LARGEST).next_power_of_two().max(4096);
-    let share = (buffer / MANY).max(1);
+    let share = if immediate { 1 } else { (buffer / MANY).max(1) };
     let block = (1 << share.ilog2()).clamp(least, BLOCK);
     let blocks = (buffer / block).clamp(FEWEST, u32::MAX.into());
     Geometry {
@@ -136,6 +137,13 @@ mod tests {
         assert_eq!(sizes(0, MAX_SNAPLEN), (128 << 10, 4));
         assert_eq!(sizes(64 << 10, 96), (4096, 16));
         assert_eq!(sizes(1, 0), (4096, 4));
+    }
+
+    #[test]
+    fn immediate_delivery_takes_many_small_blocks() {
+        let geometry = geometry(64 << 20, MAX_SNAPLEN, true);
+        assert_eq!((geometry.block_bytes, geometry.blocks), (128 << 10, 512));
+        assert_eq!(geometry.retire, RETIRE_AT_ONCE);
     }
 
     #[test]

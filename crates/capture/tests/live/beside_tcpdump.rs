@@ -70,6 +70,9 @@ fn tcpdump_beside_us_captures_the_same() {
     let plain = frames(100, 200);
     let with_tags: Vec<_> = plain.iter().map(|frame| tagged(frame, 5)).collect();
     let folder = tempfile::tempdir().unwrap();
+    // The kernel begins to stamp packets on arrival soon after somebody asks for it, and goes on as
+    // long as somebody does: ask before the packets that count.
+    let _stamps = open_on(b, &config(b, Backend::Ring));
     for backend in Backend::ALL {
         for (interface, link_type, sent) in [
             (b.interface(), LinkType::ETHERNET, [&plain[..], &with_tags].concat()),
