@@ -15,7 +15,7 @@ use std::net::Ipv4Addr;
 
 use linerate_base::Result;
 
-pub use program::Program;
+pub use program::{Interface, Program};
 use symbols::Symbols;
 
 /// A loaded libpcap. It stays loaded to the end of the process; copies share it.
@@ -112,6 +112,18 @@ mod tests {
         libpcap.compile_for_savefile("inbound", &ETHERNET).expect_err("nobody to ask");
         let program = libpcap.compile_for_savefile("tcp", &ETHERNET).expect("compiled");
         assert_eq!(program.verdict(&[0; 60], 60), 0);
+    }
+
+    #[test]
+    fn an_interface_tells_its_vlan_tags() {
+        let Some(libpcap) = libpcap() else { return };
+        libpcap.open_interface("no such interface", 1000).map(drop).expect_err("not there");
+        let Ok(loopback) = libpcap.open_interface("lo", 1000) else {
+            assert_ne!(crate::process::effective_user(), 0, "root may open it");
+            return;
+        };
+        let program = loopback.compile("vlan 7", &ETHERNET).expect("compiled");
+        assert!(program.listing().contains("[vlanp]"), "{}", program.listing());
     }
 
     #[test]

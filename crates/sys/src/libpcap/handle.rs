@@ -24,14 +24,10 @@ impl Handle {
     }
 
     /// An interface, opened for capturing with libpcap's defaults.
-    pub(super) fn live(
-        libpcap: Libpcap,
-        interface: &str,
-        target: &CompileFor,
-    ) -> Result<Self, String> {
+    pub(super) fn live(libpcap: Libpcap, interface: &str, snaplen: u32) -> Result<Self, String> {
         let symbols = libpcap.symbols;
         let name = CString::new(interface).map_err(|e| e.to_string())?;
-        let snaplen = target.snaplen.cast_signed();
+        let snaplen = snaplen.cast_signed();
         let mut error = [0_u8; ERROR_SIZE];
         let buffer = error.as_mut_ptr().cast::<c_char>();
         // SAFETY: the name is a C string, the buffer has the size that pcap(3PCAP) asks for.

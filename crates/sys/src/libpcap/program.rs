@@ -26,7 +26,8 @@ impl Libpcap {
     /// # Errors
     /// libpcap's own words on what is wrong with the expression.
     pub fn compile(&self, expression: &str, target: &CompileFor) -> Result<Program> {
-        self.compile_on(Handle::dead(*self, target), expression, target)
+        let handle = Handle::dead(*self, target).map_err(|answer| refused(expression, answer))?;
+        self.compile_on(&handle, expression, target)
     }
 
     /// Compiles a filter expression as `pcap_compile` does for a savefile, where some primitives
@@ -35,35 +36,16 @@ impl Libpcap {
     /// # Errors
     /// As [`Libpcap::compile`].
     pub fn compile_for_savefile(&self, expression: &str, target: &CompileFor) -> Result<Program> {
-        self.compile_on(Handle::empty_savefile(*self, target), expression, target)
+        let handle = Handle::empty_savefile(*self, target);
+        let handle = handle.map_err(|answer| refused(expression, answer))?;
+        self.compile_on(&handle, expression, target)
     }
 
-    /// Compiles a filter expression as `pcap_compile` does for a capture from `interface`, of
-    /// which the kernel tells the VLAN tags. The link type is the interface's own.
-    ///
-    /// # Errors
-    /// As [`Libpcap::compile`]; and when the interface cannot be opened.
-    pub fn compile_for_interface(
-        &self,
-        expression: &str,
-        interface: &str,
-        target: &CompileFor,
-    ) -> Result<Program> {
-        self.compile_on(Handle::live(*self, interface, target), expression, target)
-    }
-
-    fn compile_on(
-        &self,
-        handle: std::result::Result<Handle, String>,
-        expression: &str,
-        target: &CompileFor,
-    ) -> Result<Program> {
-        let refused = |answer: String| {
-            Error::new(ErrorKind::Invalid, format!("compile `{expression}`"), answer)
-        };
-        let text = CString::new(expression).map_err(|e| refused(e.to_string()))?;
-        let instructions = handle.and_then(|handle| handle.compile(&text, target));
-        Ok(Program { libpcap: *self, instructions: instructions.map_err(refused)? })
+    fn compile_on(&self, on: &Handle, expression: &str, target: &CompileFor) -> Result<Program> {
+        let text = CString::new(expression).map_err(|e| refused(expression, e.to_string()))?;
+        let instructions = on.compile(&text, target);
+        let instructions = instructions.map_err(|answer| refused(expression, answer))?;
+        Ok(Program { libpcap: *self, instructions })
     }
 
     /// Takes instructions that were made elsewhere, for libpcap to run.
@@ -78,6 +60,36 @@ impl Libpcap {
             return Ok(Program { libpcap: *self, instructions });
         }
         Err(Error::new(ErrorKind::Invalid, "check a filter program", "libpcap refuses it"))
+    }
+}
+
+/// An interface opened for capturing, to compile for: of its packets the kernel tells the VLAN
+/// tags. It belongs to one thread.
+pub struct Interface {
+    libpcap: Libpcap,
+    handle: Handle,
+}
+
+impl Libpcap {
+    /// Opens an interface with libpcap's defaults. What it captures is never read.
+    ///
+    /// # Errors
+    /// When there is none of this name, or without the privilege.
+    pub fn open_interface(&self, name: &str, snaplen: u32) -> Result<Interface> {
+        let failed = |answer| Error::new(ErrorKind::Io, format!("open {name} in libpcap"), answer);
+        let handle = Handle::live(*self, name, snaplen).map_err(failed)?;
+        Ok(Interface { libpcap: *self, handle })
+    }
+}
+
+impl Interface {
+    /// Compiles a filter expression as `pcap_compile` does for this interface. Its link type and
+    /// its snapshot length hold, not those of `target`.
+    ///
+    /// # Errors
+    /// As [`Libpcap::compile`].
+    pub fn compile(&self, expression: &str, target: &CompileFor) -> Result<Program> {
+        self.libpcap.compile_on(&self.handle, expression, target)
     }
 }
 
@@ -106,6 +118,10 @@ impl Handle {
         };
         Ok(instructions)
     }
+}
+
+fn refused(expression: &str, answer: String) -> Error {
+    Error::new(ErrorKind::Invalid, format!("compile `{expression}`"), answer)
 }
 
 impl Program {
