@@ -8,8 +8,8 @@
 //!   ...
 //! ```
 //! Settings, all optional, are `link`, `target` (`user`, `kernel`), `netmask`, `snaplen`. Stages are
-//! `ir`, `resolved`, `folded` (predicates after that pass), `lowered`, `redundant`, `hopeless`
-//! (decision graphs after that pass), `program`, `plain program` (without the passes) and `error`. Run with
+//! `ir`, `resolved`, `folded` (predicates after that pass), `lowered`, `redundant`, `hopeless`,
+//! `shared` (decision graphs after that pass), `program`, `plain program` (without the passes) and `error`. Run with
 //! `LINERATE_BLESS=1` to rewrite the expectations with what came out.
 
 use crate::ir::Ir;
@@ -17,7 +17,7 @@ use crate::ir::display::{GraphText, PredicateText};
 use crate::ir::graph::Graph;
 use crate::ir::lower::lower;
 use crate::ir::predicate::PredicateId;
-use crate::opt::{fold, hopeless, redundant, resolve};
+use crate::opt::{fold, hopeless, redundant, resolve, share};
 use crate::sema::layout::Link;
 use crate::{Hermetic, Options, Target, compile, sema, syntax};
 use linerate_base::LinkType;
@@ -109,6 +109,9 @@ impl Case {
     fn stage(&self, stage: &str) -> String {
         let plain = Options { optimise: false, ..self.options };
         match stage {
+            "shared" => self.graph(|ir, graph| {
+                share::share(&hopeless::hopeless(&redundant::redundant(ir, &graph)))
+            }),
             "program" => self.outcome(&self.options),
             "plain program" => self.outcome(&plain),
             "error" => match compile(&self.expression, &self.options) {
@@ -152,7 +155,7 @@ impl Case {
         match self.analysed() {
             Ok((ir, root)) => {
                 let (ir, root) = folded(ir, root);
-                let graph = passes(&ir, lower(&ir, root, true));
+                let graph = passes(&ir, lower(&ir, root));
                 GraphText(&ir, &graph).to_string()
             }
             Err(error) => error.to_string(),

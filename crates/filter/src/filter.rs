@@ -8,7 +8,7 @@ use crate::ir::evaluate::{Verdict, evaluate};
 use crate::ir::graph::Graph;
 use crate::ir::lower::lower;
 use crate::ir::predicate::PredicateId;
-use crate::opt::{fold, hopeless, redundant, resolve};
+use crate::opt::{fold, hopeless, redundant, resolve, share};
 use crate::options::Options;
 use crate::sema::layout::Link;
 use crate::{sema, syntax};
@@ -53,12 +53,13 @@ fn compile_parts(expression: &str, options: &Options<'_>) -> Result<Filter> {
 fn decide(ir: &Ir, root: PredicateId, optimise: bool) -> (Ir, Graph) {
     let (ir, root) = resolve::resolve(ir, root);
     if !optimise {
-        let graph = lower(&ir, root, false).pruned();
+        let graph = lower(&ir, root).pruned();
         return (ir, graph);
     }
     let (ir, root) = fold::fold(&ir, root);
-    let graph = redundant::redundant(&ir, &lower(&ir, root, true));
-    (ir, hopeless::hopeless(&graph))
+    let graph = redundant::redundant(&ir, &lower(&ir, root));
+    let graph = share::share(&hopeless::hopeless(&graph));
+    (ir, graph)
 }
 
 /// A compiled filter.

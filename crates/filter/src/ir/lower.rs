@@ -5,83 +5,52 @@
 //! thousand `or`s is as deep as it is long.
 
 use super::Ir;
-use super::graph::{Graph, Node, NodeId, Target};
-use super::intern::Interner;
+use super::graph::{Graph, Node, Target};
 use super::predicate::{Predicate, PredicateId};
 
-/// What is still to be done; the last result is the target of the code made last.
-enum Task {
-    Visit {
-        predicate: PredicateId,
-        then: Target,
-        otherwise: Target,
-    },
-    /// Visit it with the last result as where it leads when true.
-    VisitThen {
-        predicate: PredicateId,
-        otherwise: Target,
-    },
-    /// Visit it with the last result as where it leads when false.
-    VisitOtherwise {
-        predicate: PredicateId,
-        then: Target,
-    },
+/// A predicate still to be made, and where its outcomes lead.
+struct Task {
+    predicate: PredicateId,
+    then: Edge,
+    otherwise: Edge,
 }
 
-/// The graph of `root`. With `share`, equal nodes with equal targets become one.
-pub(crate) fn lower(ir: &Ir, root: PredicateId, share: bool) -> Graph {
-    let mut lowering = Lowering { graph: Graph::new(), shared: Interner::default(), share };
-    let entry = lowering.run(ir, root);
-    lowering.graph.entry = entry;
-    lowering.graph
+#[derive(Clone, Copy)]
+enum Edge {
+    To(Target),
+    /// To the beginning of what will have been made last.
+    ToLast,
 }
 
-struct Lowering {
-    graph: Graph,
-    /// If nodes are shared: the graph's, by the same numbers.
-    shared: Interner<Node>,
-    share: bool,
-}
-
-impl Lowering {
-    fn run(&mut self, ir: &Ir, root: PredicateId) -> Target {
-        let (then, otherwise) = (Target::Accept, Target::Drop);
-        let mut tasks = vec![Task::Visit { predicate: root, then, otherwise }];
-        let mut last = Target::Drop;
-        while let Some(task) = tasks.pop() {
-            let (predicate, then, otherwise) = match task {
-                Task::Visit { predicate, then, otherwise } => (predicate, then, otherwise),
-                Task::VisitThen { predicate, otherwise } => (predicate, last, otherwise),
-                Task::VisitOtherwise { predicate, then } => (predicate, then, last),
-            };
-            let visit = |predicate, then, otherwise| Task::Visit { predicate, then, otherwise };
-            match ir.get_predicate(predicate) {
-                Predicate::Constant(value) => last = if value { then } else { otherwise },
-                Predicate::Test(test) => last = self.node(Node::Test { test, then, otherwise }),
-                Predicate::Bind(slot, value) => {
-                    last = self.node(Node::Bind { slot, value, next: then });
-                }
-                Predicate::Not(operand) => tasks.push(visit(operand, otherwise, then)),
-                Predicate::And(left, right) => {
-                    tasks.push(Task::VisitThen { predicate: left, otherwise });
-                    tasks.push(visit(right, then, otherwise));
-                }
-                Predicate::Or(left, right) => {
-                    tasks.push(Task::VisitOtherwise { predicate: left, then });
-                    tasks.push(visit(right, then, otherwise));
-                }
+/// The graph of `root`.
+pub(crate) fn lower(ir: &Ir, root: PredicateId) -> Graph {
+    let mut graph = Graph::new();
+    let (accept, drop) = (Edge::To(Target::Accept), Edge::To(Target::Drop));
+    let mut tasks = vec![Task { predicate: root, then: accept, otherwise: drop }];
+    while let Some(Task { predicate, then, otherwise }) = tasks.pop() {
+        let last = graph.entry;
+        let target = |edge| match edge {
+            Edge::To(target) => target,
+            Edge::ToLast => last,
+        };
+        let (then, otherwise) = (target(then), target(otherwise));
+        let mut push = |predicate, then, otherwise| tasks.push(Task { predicate, then, otherwise });
+        match ir.get_predicate(predicate) {
+            Predicate::Constant(value) => graph.entry = if value { then } else { otherwise },
+            Predicate::Test(test) => graph.entry = graph.push(Node::Test { test, then, otherwise }),
+            Predicate::Bind(slot, value) => {
+                graph.entry = graph.push(Node::Bind { slot, value, next: then });
+            }
+            Predicate::Not(operand) => push(operand, Edge::To(otherwise), Edge::To(then)),
+            Predicate::And(left, right) => {
+                push(left, Edge::ToLast, Edge::To(otherwise));
+                push(right, Edge::To(then), Edge::To(otherwise));
+            }
+            Predicate::Or(left, right) => {
+                push(left, Edge::To(then), Edge::ToLast);
+                push(right, Edge::To(then), Edge::To(otherwise));
             }
         }
-        last
     }
-
-    fn node(&mut self, node: Node) -> Target {
-        if self.share {
-            let number = self.shared.intern(node);
-            if (number as usize) < self.graph.len() {
-                return Target::Node(NodeId(number));
-            }
-        }
-        self.graph.push(node)
-    }
+    graph
 }

@@ -104,51 +104,51 @@ impl Compiler<'_> {
         inner: Option<PredicateId>,
         span: Span,
     ) -> Result<(PlaceId, Option<PredicateId>)> {
-        use Protocol as P;
         match protocol {
-            P::Link => Ok((self.whole_link(span)?, inner)),
-            P::Ip
-            | P::Arp
-            | P::Rarp
-            | P::Atalk
-            | P::Decnet
-            | P::Sca
-            | P::Lat
-            | P::Moprc
-            | P::Mopdl
-            | P::Ip6 => {
+            Protocol::Link => Ok((self.whole_link(span)?, inner)),
+            Protocol::Icmp6 => {
+                let ipv6 = self.carries(ethertype::IP6, span)?;
+                let network = self.network();
+                let next_header = self.equals((network, 6, Width::Byte), ip::ICMP6);
+                Ok((self.transport6(), self.guard(&[inner, Some(ipv6), Some(next_header)])))
+            }
+            protocol if is_network(protocol) => {
                 let carried = self.protocol(protocol, span)?;
                 Ok((self.network(), self.guard(&[inner, Some(carried)])))
             }
-            P::Sctp
-            | P::Tcp
-            | P::Udp
-            | P::Icmp
-            | P::Igmp
-            | P::Igrp
-            | P::Pim
-            | P::Vrrp
-            | P::Carp => {
+            protocol if is_transport(protocol) => {
                 let ipv4 = self.carries(ethertype::IP, span)?;
                 let carried = self.protocol(protocol, span)?;
                 let unfragmented = self.first_fragment();
                 let carried = self.ir.and(carried, unfragmented);
                 Ok((self.transport(), self.guard(&[Some(ipv4), inner, Some(carried)])))
             }
-            P::Icmp6 => {
-                let ipv6 = self.carries(ethertype::IP6, span)?;
-                let network = self.network();
-                let next_header = self.equals((network, 6, Width::Byte), ip::ICMP6);
-                Ok((self.transport6(), self.guard(&[inner, Some(ipv6), Some(next_header)])))
+            other => {
+                let message = format!("unsupported index operation on '{other}'");
+                Err(Error::meaning(message, span).expected(
+                    "`ether`, `ip`, `ip6`, `arp`, `tcp`, `udp`, `icmp` or another header",
+                ))
             }
-            other => Err(Error::meaning(format!("unsupported index operation on '{other}'"), span)
-                .expected("`ether`, `ip`, `ip6`, `arp`, `tcp`, `udp`, `icmp` or another header")),
         }
     }
 
     fn guard(&mut self, parts: &[Option<PredicateId>]) -> Option<PredicateId> {
         Some(self.ir.all(parts.iter().flatten().copied().collect::<Vec<_>>()))
     }
+}
+
+/// Its header is the network-layer header.
+fn is_network(protocol: Protocol) -> bool {
+    use Protocol as P;
+    matches!(protocol, P::Ip | P::Ip6 | P::Arp | P::Rarp | P::Atalk | P::Decnet)
+        || matches!(protocol, P::Sca | P::Lat | P::Moprc | P::Mopdl)
+}
+
+/// Its header follows an IPv4 header.
+fn is_transport(protocol: Protocol) -> bool {
+    use Protocol as P;
+    matches!(protocol, P::Tcp | P::Udp | P::Sctp | P::Icmp | P::Igmp)
+        || matches!(protocol, P::Igrp | P::Pim | P::Vrrp | P::Carp)
 }
 
 fn width(size: u32, span: Span) -> Result<Width> {
