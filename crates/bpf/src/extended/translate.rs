@@ -217,7 +217,8 @@ impl Translation {
             ancillary::PACKET_TYPE => self.load_context(A, context::PACKET_TYPE),
             ancillary::INTERFACE_INDEX => {
                 self.load_context(A, context::INTERFACE_INDEX);
-                // From no interface: classic filters turn the packet away.
+                // A packet from no interface, which a packet socket never sees, has index 0. The
+                // interpreter has no answer then.
                 self.reject_if(Test::Equal, A, 0);
             }
             ancillary::XOR_X => self.push(Instruction::alu32(Alu::Xor, A, X)),

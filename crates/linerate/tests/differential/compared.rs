@@ -1,14 +1,17 @@
 //! One expression, compiled by us and by libpcap, and the verdicts of all of it on packets.
 
 use std::fmt;
+use std::os::fd::AsFd;
 
 use linerate::base::{Error, LinkType};
-use linerate::bpf::classic::{Ancillary, Input};
+use linerate::bpf::classic::{Ancillary, Input, Program};
 use linerate::filter::{self, Filter, Hermetic, Options, Target, Verdict};
 use linerate::sys::socket_filter::Judge;
 
 use crate::peers::{Opinion, Peers, Truth};
-use crate::socket::{TAGGED, is_another_matter_in_the_kernel, raw, without_cooked_header};
+use crate::socket::{
+    Counting, TAGGED, is_another_matter_in_the_kernel, raw, without_cooked_header,
+};
 
 /// What a filter says of a packet that it keeps: no packet here is longer.
 pub(crate) const KEEP: u32 = 262_144;
@@ -97,24 +100,41 @@ impl Compared {
         }
     }
 
-    /// Compares the kernel's verdicts with the interpreter's, on the program made for the kernel.
+    /// Compares the kernel's verdicts with the interpreter's, on the program made for the kernel
+    /// and, where the machine allows it, on its extended form.
     pub(crate) fn check_kernel(&self, packets: &[Vec<u8>]) -> Result<(), Disagreement> {
         let Some(side) = &self.socket else { return Ok(()) };
-        if is_another_matter_in_the_kernel(&self.expression) {
-            return Ok(());
+        let program = side.filters[0].1.program();
+        if !is_another_matter_in_the_kernel(&self.expression) {
+            let classic = Judge::classic(&raw(program)).map_err(|e| self.error(&e))?;
+            self.check_judge("the kernel", classic, program, packets)?;
         }
-        let (_, filter) = &side.filters[0];
-        let mut judge = Judge::classic(&raw(filter.program())).map_err(|e| self.error(&e))?;
+        if let Some(counting) = Counting::new(program).map_err(|e| self.error(&e))? {
+            let judge = Judge::extended(counting.program.as_fd()).map_err(|e| self.error(&e))?;
+            self.check_judge("the kernel, extended,", judge, program, packets)?;
+            let seen = counting.seen().map_err(|e| self.error(&e))?;
+            assert_eq!(seen, packets.len() as u64, "{}", self.expression);
+        }
+        Ok(())
+    }
+
+    fn check_judge(
+        &self,
+        who: &str,
+        mut judge: Judge,
+        program: &Program,
+        packets: &[Vec<u8>],
+    ) -> Result<(), Disagreement> {
         // What the kernel says of messages between UNIX sockets.
         let ancillary =
             Ancillary { protocol: Some(0), packet_type: Some(0), ..Ancillary::default() };
         for data in packets {
             let input = Input { ancillary, ..Input::whole(data) };
-            let ours = filter.program().run(&input);
+            let ours = program.run(&input);
             let kept = judge.verdict(data).map_err(|e| self.error(&e))?;
             if kept.is_some() != (ours != 0) {
                 let kernel = if kept.is_some() { KEEP } else { 0 };
-                return Err(self.differ("the kernel", kernel, ours, &input));
+                return Err(self.differ(who, kernel, ours, &input));
             }
         }
         Ok(())

@@ -1,7 +1,13 @@
 //! Packets as a socket in the kernel shows them to a filter.
 
-use linerate::base::LinkType;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::sync::LazyLock;
+
+use linerate::base::{LinkType, Result};
 use linerate::bpf::classic::{Ancillary, Input, Program, ancillary};
+use linerate::bpf::extended::{Instruction, from_classic};
+use linerate::lab::need;
+use linerate::sys::bpf::{Map, MapKind, ProgramKind, load_program};
 use linerate::sys::socket_filter::SockFilter;
 
 /// A packet that the host itself sent, off which the driver took a VLAN tag.
@@ -56,6 +62,32 @@ pub(crate) fn is_another_matter_in_the_kernel(expression: &str) -> bool {
     };
     ["ifindex", "<<", ">>"].iter().any(|word| expression.contains(word))
         || !expression.split('[').skip(1).all(is_plain)
+}
+
+/// A program in its extended form, which counts the packets that it sees.
+pub(crate) struct Counting {
+    pub(crate) program: OwnedFd,
+    counter: Map,
+}
+
+impl Counting {
+    /// `None` where the test may not load programs.
+    pub(crate) fn new(program: &Program) -> Result<Option<Self>> {
+        static PRIVILEGED: LazyLock<bool> = LazyLock::new(need::root);
+        if !*PRIVILEGED {
+            return Ok(None);
+        }
+        let counter = Map::counters(MapKind::PerCpuArray, 1, "seen")?;
+        let extended = from_classic(program, counter.as_fd().as_raw_fd());
+        let extended = extended.expect("what the kernel takes has an extended form");
+        let words: Vec<_> = extended.iter().map(Instruction::encode).collect();
+        let program = load_program(ProgramKind::SocketFilter, &words, "differential")?;
+        Ok(Some(Self { program, counter }))
+    }
+
+    pub(crate) fn seen(&self) -> Result<u64> {
+        self.counter.sum(0)
+    }
 }
 
 /// The program as the kernel takes it.

@@ -13,8 +13,8 @@ use super::{SockFilter, attach_classic, attach_extended};
 /// whatever link type the program was made for, and it needs no privilege for classic programs.
 ///
 /// It cannot show everything: the length on the wire is the length of the message, the packet
-/// comes from no interface (asking for its index turns it away), its type is 0 (to this host), it
-/// has no EtherType and no VLAN tag beside its bytes. Loads relative to the network header are
+/// comes from no interface (asking for its index ends a classic filter with the accumulator as its
+/// verdict), its type is 0 (to this host), its EtherType is 0 and it has no VLAN tag beside its bytes. Loads relative to the network header are
 /// not defined here.
 #[derive(Debug)]
 pub struct Judge {
