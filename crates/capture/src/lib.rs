@@ -11,7 +11,7 @@
 //!   came while the source was being opened.
 //! - **Whole packets.** VLAN tags that the kernel took off are put back, and count in the length. With a
 //!   cooked link type the header's protocol is then the tag's, and the rest of the tag follows it.
-//!   (Of two tags on a packet that came in, the kernel shows `any` only the outer one for sure.)
+//!   (Of two tags on one packet, the kernel shows `any` the outer one only, and not the inner one in full.)
 //! - **Times of arrival**, in nanoseconds: the kernel stamps a packet once for all who capture it, so
 //!   that they agree.
 //! - **Each packet once.** What the host sends to itself is seen on its way in only, as in libpcap.

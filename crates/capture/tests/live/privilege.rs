@@ -3,7 +3,7 @@
 use linerate_base::ErrorKind;
 use linerate_capture::{Backend, Config, Interrupt, open};
 use linerate_lab::traffic::send_frames;
-use linerate_sys::capability::{Capability, limit_capabilities};
+use linerate_sys::capability::{Capability, User, become_user, limit_capabilities};
 
 use crate::common::*;
 use crate::gate::{every_fourth, filter, padded};
@@ -76,4 +76,48 @@ fn without_cap_bpf_a_filter_too_long_for_the_kernel_runs_in_user_space() {
         let (_, stats) = finish(&mut capture.source);
         assert_eq!((stats.seen, stats.filtered, stats.filtered_uncounted), (100, 75, false));
     }
+}
+
+const ROLE: &str = "LINERATE_CAPTURE_TEST_ROLE";
+
+/// Runs itself again, as becoming another user is for a whole process and for good.
+#[test]
+fn a_process_that_became_another_user_reads_on_and_can_open_nothing() {
+    if std::env::var_os(ROLE).is_some() {
+        return become_nobody();
+    }
+    if !linerate_lab::need::root() {
+        return;
+    }
+    let name = "privilege::a_process_that_became_another_user_reads_on_and_can_open_nothing";
+    let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+    let output = command.args(["--exact", name]).env(ROLE, "nobody").output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+}
+
+fn become_nobody() {
+    let lab = quiet_pair().unwrap();
+    let b = lab.host("b");
+    let captures = Backend::ALL.map(|backend| {
+        open_on(b, &Config { filter: filter(Some(every_fourth())), ..config(b, backend) })
+    });
+    send_frames(lab.host("a"), &frames(100, 60)).unwrap();
+    become_user(&User::named("nobody").unwrap().expect("every system has nobody")).unwrap();
+    for mut capture in captures {
+        assert_eq!(fetch(&mut capture.source, 25).len(), 25);
+        let (_, stats) = finish(&mut capture.source);
+        assert_eq!((stats.seen, stats.delivered), (100, 25));
+    }
+    let error = open(&Config::new("lo", Interrupt::new().unwrap())).map(drop).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Permission);
+    let status = std::fs::read_to_string("/proc/thread-self/status").unwrap();
+    let is = |name: &str, value: &str| {
+        let line = status.lines().find(|line| line.starts_with(name)).unwrap();
+        assert!(line.split_whitespace().skip(1).all(|word| word == value), "{line}");
+    };
+    for set in ["CapEff:", "CapPrm:", "CapInh:", "CapAmb:"] {
+        is(set, "0000000000000000");
+    }
+    is("NoNewPrivs:", "1");
+    assert!(!status.lines().any(|l| l.starts_with("Uid:") && l.split('\t').any(|id| id == "0")));
 }

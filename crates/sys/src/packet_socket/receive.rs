@@ -3,6 +3,7 @@
 use std::io;
 use std::mem::{offset_of, size_of};
 use std::os::fd::AsRawFd;
+use std::ptr;
 
 use super::PacketSocket;
 
@@ -135,26 +136,15 @@ impl Receiver {
         slots: Slots,
     ) -> io::Result<usize> {
         assert!(buffer.len() >= SLOTS * slots.stride && slots.headroom < slots.stride);
-        let mut vectors = [libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; SLOTS];
-        for (vector, slot) in vectors.iter_mut().zip(buffer.chunks_exact_mut(slots.stride)) {
-            let room = &mut slot[slots.headroom..];
-            *vector = libc::iovec { iov_base: room.as_mut_ptr().cast(), iov_len: room.len() };
-        }
+        let mut vectors = vectors(buffer, slots);
         let mut headers: [libc::mmsghdr; SLOTS] =
             std::array::from_fn(|i| self.header(i, &mut vectors[i]));
         // SAFETY: each of the SLOTS headers points to an address, a vector, the slot behind it and
         // control data of the stated sizes, each used by one header alone; all live through the
         // call and nobody else touches them meanwhile. A null timeout is allowed.
         let received = unsafe {
-            let flags = libc::MSG_DONTWAIT as _;
-            let count = SLOTS as libc::c_uint;
-            libc::recvmmsg(
-                socket.0.as_raw_fd(),
-                headers.as_mut_ptr(),
-                count,
-                flags,
-                std::ptr::null_mut(),
-            )
+            let (fd, table, now) = (socket.0.as_raw_fd(), headers.as_mut_ptr(), libc::MSG_DONTWAIT);
+            libc::recvmmsg(fd, table, SLOTS as libc::c_uint, now as _, ptr::null_mut())
         };
         let Ok(count) = usize::try_from(received) else { return none_or_error() };
         for (length, header) in self.lengths.iter_mut().zip(&headers[..count]) {
@@ -195,6 +185,16 @@ impl Receiver {
         }
         message
     }
+}
+
+/// The room of each slot.
+fn vectors(buffer: &mut [u8], slots: Slots) -> [libc::iovec; SLOTS] {
+    let mut vectors = [libc::iovec { iov_base: ptr::null_mut(), iov_len: 0 }; SLOTS];
+    for (vector, slot) in vectors.iter_mut().zip(buffer.chunks_exact_mut(slots.stride)) {
+        let room = &mut slot[slots.headroom..];
+        *vector = libc::iovec { iov_base: room.as_mut_ptr().cast(), iov_len: room.len() };
+    }
+    vectors
 }
 
 fn none_or_error() -> io::Result<usize> {
