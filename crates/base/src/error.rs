@@ -28,6 +28,8 @@ pub enum ErrorKind {
     Malformed,
     /// An argument that makes no sense.
     Invalid,
+    /// Whoever read what is written has gone.
+    BrokenPipe,
     /// Any other failure of the system.
     Io,
 }
@@ -41,23 +43,24 @@ pub struct Error {
     asked: String,
     answered: String,
     advice: Option<String>,
-    source: Option<io::Error>,
+    os_error: Option<i32>,
 }
 
 impl Error {
     /// An error in which `asked` names the attempt ("open eth7") and `answered` the reason.
     pub fn new(kind: ErrorKind, asked: impl Into<String>, answered: impl Into<String>) -> Self {
-        Self { kind, asked: asked.into(), answered: answered.into(), advice: None, source: None }
+        Self { kind, asked: asked.into(), answered: answered.into(), advice: None, os_error: None }
     }
 
     /// The error that the system gave to `asked`; its kind follows from the system's.
+    #[expect(clippy::needless_pass_by_value, reason = "so that it fits `map_err`")]
     pub fn system(asked: impl Into<String>, source: io::Error) -> Self {
         Self {
             kind: kind_of(&source),
             asked: asked.into(),
             answered: source.to_string(),
             advice: None,
-            source: Some(source),
+            os_error: source.raw_os_error(),
         }
     }
 
@@ -72,6 +75,13 @@ impl Error {
     #[must_use]
     pub fn as_kind(mut self, kind: ErrorKind) -> Self {
         self.kind = kind;
+        self
+    }
+
+    /// The same error with the place where it happened, such as a file, before what was asked.
+    #[must_use]
+    pub fn within(mut self, place: &str) -> Self {
+        self.asked = format!("{place}: {}", self.asked);
         self
     }
 
@@ -97,7 +107,7 @@ impl Error {
 
     /// The system's error number, where the system gave one.
     pub fn raw_os_error(&self) -> Option<i32> {
-        self.source.as_ref()?.raw_os_error()
+        self.os_error
     }
 }
 
@@ -113,6 +123,7 @@ fn kind_of(error: &io::Error) -> ErrorKind {
             ErrorKind::Exhausted
         }
         io::ErrorKind::Unsupported => ErrorKind::Unsupported,
+        io::ErrorKind::BrokenPipe => ErrorKind::BrokenPipe,
         io::ErrorKind::InvalidInput => ErrorKind::Invalid,
         io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => ErrorKind::Malformed,
         _ => ErrorKind::Io,
@@ -129,11 +140,8 @@ impl fmt::Display for Error {
     }
 }
 
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.source.as_ref().map(|e| e as _)
-    }
-}
+/// What the system answered is in the text already, so there is no further source to print.
+impl std::error::Error for Error {}
 
 #[cfg(test)]
 mod tests {

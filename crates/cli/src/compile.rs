@@ -14,7 +14,9 @@ use crate::resolver::System;
 /// # Errors
 /// Of usage, with the place in the text.
 pub(crate) fn for_user(text: &str, link_type: LinkType, snaplen: u32) -> Result<Program> {
-    compile(text, link_type, snaplen, Target::User).map_err(explain).map(|filter| program(&filter))
+    let filter =
+        compile(text, link_type, snaplen, Target::User).map_err(|error| explain(&error))?;
+    Ok(program(&filter))
 }
 
 /// The text compiled for a live capture: for the kernel where it can take it, and for user space.
@@ -34,17 +36,28 @@ pub(crate) fn for_capture(
             let note = format!("filtering in user space: {}", error.message());
             (None, Some(note))
         }
-        Err(error) => return Err(explain(error)),
+        Err(error) => return Err(explain(&error)),
     };
     Ok((capture::Filter { text: text.into(), kernel, user: user? }, note))
 }
 
-/// A program per interface of a savefile, for the link type that it has.
-pub(crate) fn per_interface(text: String) -> capture::Compile {
-    Box::new(move |interface: &Interface| {
+/// Programs for the interfaces of a savefile, each for the link type that it has; none where there is
+/// no filter.
+///
+/// # Errors
+/// Of usage, with the place in the text, when it does not compile for the interfaces known so far.
+pub(crate) fn for_savefile(text: &str, known: &[Interface]) -> Result<capture::Compile> {
+    if text.trim().is_empty() {
+        return Ok(Box::new(|_| Ok(None)));
+    }
+    for interface in known {
+        for_user(text, interface.link_type, capture::MAX_SNAPLEN)?;
+    }
+    let text = text.to_owned();
+    Ok(Box::new(move |interface: &Interface| {
         let compiled = compile(&text, interface.link_type, capture::MAX_SNAPLEN, Target::User);
         compiled.map(|filter| Some(program(&filter))).map_err(Into::into)
-    })
+    }))
 }
 
 /// Compiles with this machine's names.
@@ -74,18 +87,23 @@ pub(crate) fn with_options(
     let resolver = System::default();
     let mut options = Options::new(link_type, &resolver);
     set(&mut options);
-    filter::compile(text, &options).map_err(explain)
+    filter::compile(text, &options).map_err(|error| explain(&error))
 }
 
 fn user_space_can(error: &filter::Error) -> bool {
-    matches!(error.kind(), ErrorKind::TooLarge | ErrorKind::Loop)
+    matches!(error.kind(), ErrorKind::TooLarge | ErrorKind::Loop | ErrorKind::Hidden)
 }
 
 fn program(filter: &Filter) -> Program {
     filter.program().clone()
 }
 
-/// The error as the user is to see it, with the place on lines of its own.
-pub(crate) fn explain(error: filter::Error) -> anyhow::Error {
-    usage(format!("filter: {error}"))
+/// The error as the user is to see it, with the place on lines of its own: a mistake in the text is one
+/// of usage, what cannot be done yet is not.
+fn explain(error: &filter::Error) -> anyhow::Error {
+    let text = format!("filter: {error}");
+    match error.kind() {
+        ErrorKind::Syntax | ErrorKind::Meaning | ErrorKind::Name => usage(text),
+        _ => anyhow::Error::msg(text),
+    }
 }

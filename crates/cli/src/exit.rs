@@ -4,6 +4,8 @@ use std::fmt;
 use std::io;
 use std::process::ExitCode;
 
+use linerate::base;
+
 /// How a command ended that did not fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
@@ -44,7 +46,10 @@ pub(crate) fn code(result: anyhow::Result<Outcome>) -> ExitCode {
 }
 
 /// True when the error is that nobody reads our standard output any more.
-pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    let mut causes = error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>());
-    causes.any(|cause| cause.kind() == io::ErrorKind::BrokenPipe)
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    let of_system = |cause: &io::Error| cause.kind() == io::ErrorKind::BrokenPipe;
+    let of_ours = |cause: &base::Error| cause.kind() == base::ErrorKind::BrokenPipe;
+    error.chain().any(|cause| {
+        cause.downcast_ref().is_some_and(of_system) || cause.downcast_ref().is_some_and(of_ours)
+    })
 }

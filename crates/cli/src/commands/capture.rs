@@ -94,7 +94,7 @@ impl Plan {
         consumers.extend(printer.as_mut().map(|printer| printer as _));
         consumers.extend(saver.as_mut().map(|saver| saver as _));
         let (taken, result) = pump.run(&mut *capture.source, &mut consumers);
-        let shown = printer.as_mut().map_or(Ok(()), |printer| printer.idle());
+        let shown = printer.as_mut().map_or(Ok(()), Consumer::idle);
         let (stats, saved) = settle(&mut capture, taken, saver.as_mut())?;
         summary::report(&stats, &mut pump.live);
         result.and(shown).and(saved)?;

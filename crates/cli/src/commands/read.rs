@@ -100,10 +100,8 @@ impl Reading {
     /// in one is told as such.
     fn open(&self, path: &Path) -> Result<Filtered<FileSource>> {
         let source = capture::open_file(path)?;
-        for interface in source.interfaces() {
-            compile::for_user(&self.filter, interface.link_type, capture::MAX_SNAPLEN)?;
-        }
-        Ok(Filtered::with(source, compile::per_interface(self.filter.clone())))
+        let compile = compile::for_savefile(&self.filter, source.interfaces())?;
+        Ok(Filtered::with(source, compile))
     }
 
     fn drain(&mut self, source: &mut Filtered<FileSource>) -> Result<()> {

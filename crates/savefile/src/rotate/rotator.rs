@@ -128,7 +128,7 @@ impl<O: Opener> Rotator<O> {
                 return Ok(ControlFlow::Break(()));
             }
             let Some(current) = &mut self.current else { return Err(no_file()) };
-            current.writer.write(&packet)?;
+            current.writer.write(&packet).map_err(|error| error.within(&current.name))?;
         }
         Ok(ControlFlow::Continue(()))
     }
@@ -149,7 +149,8 @@ impl<O: Opener> Rotator<O> {
     /// # Errors
     /// Those of the output.
     pub fn flush(&mut self) -> Result<()> {
-        self.current.as_mut().map_or(Ok(()), |current| current.writer.flush())
+        let Some(current) = &mut self.current else { return Ok(()) };
+        current.writer.flush().map_err(|error| error.within(&current.name))
     }
 
     /// Ends the last file.
@@ -227,7 +228,8 @@ impl<O: Opener> Rotator<O> {
         let name = self.rotation.file_name(self.start, self.index, &self.zone)?;
         let output = self.opener.open(&name)?;
         self.closed.files += 1;
-        let writer = Writer::new(output, &self.options, &self.interfaces)?;
+        let writer = Writer::new(output, &self.options, &self.interfaces)
+            .map_err(|error| error.within(&name))?;
         self.current = Some(Current { name, writer });
         Ok(())
     }
@@ -238,7 +240,7 @@ impl<O: Opener> Rotator<O> {
             writer.set_stats(tracked.interface, since(&tracked.latest, &tracked.previous));
             tracked.previous = tracked.latest;
         }
-        let finished = writer.finish();
+        let finished = writer.finish().map_err(|error| error.within(&name));
         let counters = writer.counters();
         self.closed.written += counters;
         let closed = self.opener.close(&name, writer.into_output(), counters);

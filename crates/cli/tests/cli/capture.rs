@@ -1,0 +1,215 @@
+//! Capturing to the terminal and to files.
+
+use std::fs;
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::support::{LINERATE, Live, count, linerate, quiet_pair, send, text};
+
+#[test]
+fn every_packet_sent_is_captured_or_filtered() {
+    let Some(lab) = quiet_pair() else { return };
+    for backend in ["ring", "socket"] {
+        let live = Live::start(lab.host("b"), &["--backend", backend, "udp port 7"]);
+        send(&lab, 7, 300);
+        send(&lab, 9, 200);
+        let done = live.interrupt().success();
+        assert_eq!(done.captured(), 300, "{done:?}");
+        assert_eq!(done.stdout.lines().count(), 300);
+        assert_eq!(done.summary("seen"), 500, "{done:?}");
+        assert_eq!(done.summary("filtered"), 200, "{done:?}");
+    }
+}
+
+#[test]
+fn a_count_ends_the_capture() {
+    let Some(lab) = quiet_pair() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("f.pcapng");
+    let live = Live::start(lab.host("b"), &["-c", "10", "-w", text(&file)]);
+    send(&lab, 7, 100);
+    let done = live.wait().success();
+    assert_eq!(done.captured(), 10);
+    assert_eq!(count(&file), 10);
+}
+
+#[test]
+fn a_time_ends_the_capture_without_a_packet() {
+    let Some(lab) = quiet_pair() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("f.pcapng");
+    let done = Live::start(lab.host("b"), &["--for", "200ms", "-w", text(&file)]).wait().success();
+    assert_eq!(done.captured(), 0);
+    assert_eq!(count(&file), 0);
+}
+
+#[test]
+fn an_idle_capture_ends_on_sigterm_and_keeps_its_file() {
+    let Some(lab) = quiet_pair() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("f.pcap");
+    let live = Live::start(lab.host("b"), &["-w", text(&file)]);
+    live.signal("TERM");
+    assert_eq!(live.wait().success().captured(), 0);
+    assert_eq!(count(&file), 0);
+}
+
+#[test]
+fn sigusr1_reports_and_goes_on() {
+    let Some(lab) = quiet_pair() else { return };
+    let live = Live::start(lab.host("b"), &[]);
+    send(&lab, 7, 5);
+    std::thread::sleep(Duration::from_millis(300));
+    live.signal("USR1");
+    std::thread::sleep(Duration::from_millis(300));
+    send(&lab, 7, 5);
+    let done = live.interrupt().success();
+    assert_eq!(done.stderr.matches("packets captured").count(), 2, "{done:?}");
+    assert_eq!(done.captured(), 5, "the report in between");
+    assert_eq!(done.stdout.lines().count(), 10);
+}
+
+#[test]
+fn packets_are_lines_or_json_objects() {
+    let Some(lab) = quiet_pair() else { return };
+    let live = Live::start(lab.host("b"), &["-c", "1", "--json"]);
+    send(&lab, 7, 1);
+    let done = live.wait().success();
+    let object: Value = serde_json::from_str(&done.stdout).expect("JSON");
+    assert_eq!(object["number"], 1);
+    assert_eq!(object["length"], 142);
+    assert_eq!(object["captured"], 142);
+    let layers: Vec<_> = object["layers"].as_array().unwrap().iter().map(|l| &l["layer"]).collect();
+    assert_eq!(layers[..3], ["ethernet", "ipv4", "udp"]);
+
+    let live = Live::start(lab.host("b"), &["-c", "1", "-t"]);
+    send(&lab, 7, 1);
+    let line = live.wait().success().stdout;
+    assert_eq!(line, "IP 10.0.0.1.5000 > 10.0.0.2.7: UDP, length 100\n");
+}
+
+#[test]
+fn the_snaplen_cuts_packets_and_keeps_their_length() {
+    let Some(lab) = quiet_pair() else { return };
+    let live = Live::start(lab.host("b"), &["-c", "1", "-s", "60", "--json"]);
+    send(&lab, 7, 1);
+    let object: Value = serde_json::from_str(&live.wait().success().stdout).expect("JSON");
+    assert_eq!((&object["length"], &object["captured"]), (&142.into(), &60.into()));
+}
+
+#[test]
+fn the_direction_is_heeded() {
+    let Some(lab) = quiet_pair() else { return };
+    for (way, expected) in [("in", 0), ("out", 20), ("inout", 20)] {
+        let live = Live::start(lab.host("a"), &["-Q", way]);
+        send(&lab, 7, 20);
+        assert_eq!(live.interrupt().success().captured(), expected, "{way}");
+    }
+}
+
+#[test]
+fn all_interfaces_at_once_are_cooked() {
+    let Some(lab) = quiet_pair() else { return };
+    let live = Live::start_with(lab.host("b"), &[], |command| {
+        *command = lab.host("b").command(LINERATE);
+        command.args(["capture", "-i", "any", "-c", "3", "-e", "-t", "udp port 7"]);
+        command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    });
+    send(&lab, 9, 3);
+    send(&lab, 7, 3);
+    let done = live.wait().success();
+    assert!(done.stderr.contains("link type LINUX_SLL2"), "{done:?}");
+    assert_eq!(done.stdout.lines().count(), 3);
+    assert!(done.stdout.contains("10.0.0.1.5000 > 10.0.0.2.7"), "{done:?}");
+}
+
+#[test]
+fn standard_output_takes_a_savefile() {
+    let Some(lab) = quiet_pair() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("f.pcapng");
+    let live = Live::start_with(lab.host("b"), &["-c", "4", "-w", "-"], |command| {
+        command.stdout(fs::File::create(&file).unwrap());
+    });
+    send(&lab, 7, 4);
+    live.wait().success();
+    assert_eq!(count(&file), 4);
+}
+
+#[test]
+fn packets_reach_a_packet_buffered_file_at_once() {
+    let Some(lab) = quiet_pair() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("f.pcapng");
+    let live = Live::start(lab.host("b"), &["-U", "-w", text(&file)]);
+    send(&lab, 7, 3);
+    let begun = std::time::Instant::now();
+    while count(&file) < 3 {
+        assert!(begun.elapsed() < Duration::from_secs(20), "nothing was written");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    live.interrupt().success();
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let Some(lab) = quiet_pair() else { return };
+    let script = format!("{LINERATE} capture -i {} -l | head -n 1", lab.host("b").interface());
+    let mut shell = lab.host("b").command("sh");
+    let shell = shell.args(["-c", &script]).stderr(std::process::Stdio::piped());
+    let shell = std::thread::scope(|scope| {
+        let run = scope.spawn(|| shell.output().expect("a shell"));
+        while !run.is_finished() {
+            send(&lab, 7, 5);
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        run.join().unwrap()
+    });
+    assert_eq!(String::from_utf8_lossy(&shell.stdout).lines().count(), 1);
+    assert!(!String::from_utf8_lossy(&shell.stderr).contains("roken pipe"), "{shell:?}");
+}
+
+#[test]
+fn lost_packets_are_counted_and_strict_says_so() {
+    let Some(lab) = quiet_pair() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("f.pcapng");
+    let args = ["--strict", "-B", "256k", "-w", text(&file)];
+    let live = Live::start(lab.host("b"), &args);
+    live.signal("STOP");
+    send(&lab, 7, 20_000);
+    live.signal("CONT");
+    let done = live.interrupt();
+    assert_eq!(done.code(), 3, "{done:?}");
+    let (captured, dropped) = (done.captured(), done.summary("packets dropped"));
+    assert!(dropped > 0, "{done:?}");
+    assert_eq!(captured + dropped, 20_000, "{done:?}");
+    assert_eq!(count(&file), captured);
+}
+
+#[test]
+fn a_killed_capture_leaves_a_file_that_reads_up_to_the_cut() {
+    let Some(lab) = quiet_pair() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("f.pcapng");
+    let live = Live::start(lab.host("b"), &["-U", "-w", text(&file)]);
+    send(&lab, 7, 50);
+    while count(&file) < 50 {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    live.signal("KILL");
+    drop(live);
+    let whole = fs::read(&file).unwrap();
+    fs::write(&file, &whole[..whole.len() - 7]).unwrap();
+    let read = linerate(["read", "--count", text(&file)]).success();
+    assert_eq!(read.stdout, "49 packets\n");
+    assert!(read.stderr.contains("f.pcapng: "), "a warning: {read:?}");
+}
+
+#[test]
+fn the_program_of_a_live_filter_is_shown() {
+    let shown = Command::new(LINERATE).args(["capture", "-i", "lo", "-d", "ip"]).output().unwrap();
+    assert!(String::from_utf8_lossy(&shown.stdout).starts_with("(000) "), "{shown:?}");
+}

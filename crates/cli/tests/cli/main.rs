@@ -1,0 +1,11 @@
+//! The command, end to end: real traffic between hosts made for the purpose, real peers.
+
+mod capture;
+mod documents;
+mod faults;
+mod filter;
+mod peers;
+mod privileges;
+mod read;
+mod rotation;
+mod support;

@@ -1,0 +1,120 @@
+//! Reading savefiles back.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use linerate_lab::need;
+
+use crate::support::{LINERATE, count, finish, linerate, text};
+
+/// A savefile of the sample captures, with its number of packets.
+fn sample(name: &str) -> Option<PathBuf> {
+    need::captures().map(|folder| folder.join(name))
+}
+
+const DNS: &str = "dns_udp.pcap";
+
+#[test]
+fn every_sample_reads_without_a_panic_and_with_a_plain_status() {
+    let Some(folder) = need::captures() else { return };
+    for entry in fs::read_dir(folder).unwrap() {
+        let file = entry.unwrap().path();
+        for flags in [&["-e", "-vv", "-XX"][..], &["--json"], &["-q", "-ttt"]] {
+            let done = finish(Command::new(LINERATE).arg("read").args(flags).arg("-r").arg(&file));
+            assert!(matches!(done.code(), 0 | 1), "{}: {done:?}", file.display());
+            assert!(!done.stderr.contains("panicked"), "{}: {done:?}", file.display());
+        }
+    }
+}
+
+#[test]
+fn standard_input_and_every_compression_are_read() {
+    let Some(file) = sample(DNS) else { return };
+    let expected = count(&file);
+    assert!(expected > 0);
+    let stdin = fs::File::open(&file).unwrap();
+    let done = finish(Command::new(LINERATE).args(["read", "--count", "-"]).stdin(stdin)).success();
+    assert_eq!(done.stdout, format!("{expected} packets\n"));
+
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["a.pcap.gz", "a.pcapng.zst", "a.pcap", "a.pcapng"] {
+        let copy = folder.path().join(name);
+        linerate(["read", text(&file), "-w", text(&copy)]).success();
+        assert_eq!(count(&copy), expected, "{name}");
+    }
+}
+
+#[test]
+fn a_copy_prints_as_the_original() {
+    let Some(file) = sample(DNS) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let copy = folder.path().join("copy.pcapng");
+    linerate(["read", text(&file), "-w", text(&copy)]).success();
+    let print = |file: &Path| linerate(["read", "-e", "-XX", "-tttt", text(file)]).success().stdout;
+    assert_eq!(print(&copy), print(&file));
+}
+
+#[test]
+fn a_filter_a_limit_and_several_files() {
+    let Some(file) = sample(DNS) else { return };
+    let name = text(&file);
+    let all = count(&file);
+    let to_server = linerate(["read", "--count", name, "dst", "port", "53"]).success().stdout;
+    let from_server = linerate(["read", "--count", name, "src port 53"]).success().stdout;
+    let number = |text: &str| text.split(' ').next().unwrap().parse::<u64>().unwrap();
+    assert_eq!(number(&to_server) + number(&from_server), all);
+    let limited = linerate(["read", "-c", "1", name]).success();
+    assert_eq!(limited.stdout.lines().count(), 1);
+    let twice = linerate(["read", "--count", "-r", name, "-r", name, "udp"]).success();
+    assert_eq!(number(&twice.stdout), 2 * all);
+}
+
+#[test]
+fn a_filter_from_a_file() {
+    let Some(file) = sample(DNS) else { return };
+    let mut filter = tempfile::NamedTempFile::new().unwrap();
+    writeln!(filter, "udp and\n src port 53").unwrap();
+    let args = ["read", "--count", "-F", text(filter.path()), text(&file)];
+    let words = linerate(["read", "--count", text(&file), "udp and src port 53"]).success();
+    assert_eq!(linerate(args).success().stdout, words.stdout);
+}
+
+#[test]
+fn mistakes_in_the_filter_are_pointed_at() {
+    let Some(file) = sample(DNS) else { return };
+    let done = linerate(["read", text(&file), "tcp port 80 andd udp"]);
+    assert_eq!(done.code(), 2, "{done:?}");
+    let mut lines = done.stderr.lines().skip_while(|line| !line.contains("tcp port 80 andd udp"));
+    let (text, carets) = (lines.next().unwrap(), lines.next().unwrap());
+    assert_eq!(text.find("andd"), carets.find('^'), "{done:?}");
+}
+
+#[test]
+fn what_is_no_savefile_is_refused_with_its_name() {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(b"this is no savefile at all").unwrap();
+    let done = linerate(["read", text(file.path())]);
+    assert_eq!(done.code(), 1, "{done:?}");
+    assert!(done.stderr.contains(text(file.path())), "{done:?}");
+    let missing = linerate(["read", "/no/such/file"]);
+    assert_eq!(missing.code(), 1);
+    assert!(missing.stderr.contains("/no/such/file"), "{missing:?}");
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let Some(file) = sample(DNS) else { return };
+    let script = format!("{LINERATE} read {} | true; exit ${{PIPESTATUS[0]}}", text(&file));
+    let done = finish(Command::new("bash").args(["-c", &script]).stdin(Stdio::null()));
+    assert_eq!((done.code(), done.stderr.as_str()), (0, ""));
+}
+
+#[test]
+fn colour_is_for_those_who_ask() {
+    let Some(file) = sample(DNS) else { return };
+    let run = |args: &[&str]| linerate([&["read", text(&file)], args].concat()).success().stdout;
+    assert!(!run(&[]).contains('\x1b'), "not off a terminal");
+    assert!(run(&["--color", "always"]).contains('\x1b'));
+}
