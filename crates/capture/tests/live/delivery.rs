@@ -170,3 +170,24 @@ fn jumbo_frames_come_whole() {
         assert!(data(&fetch(&mut capture.source, 20)) == sent, "{backend}");
     }
 }
+
+/// With offloads on, what one host hands the wire are segments of up to 64 KiB.
+#[test]
+fn segments_larger_than_any_frame_come_whole() {
+    if !linerate_lab::need::root() {
+        return;
+    }
+    let lab = linerate_lab::Lab::plan().host("a").host("b").quiet().build().unwrap();
+    for backend in Backend::ALL {
+        let config = Config { buffer: 64 << 20, ..config(lab.host("b"), backend) };
+        let mut capture = open_on(lab.host("b"), &config);
+        linerate_lab::traffic::transfer(lab.host("a"), lab.host("b"), 0, 4 << 20).unwrap();
+        let (packets, stats) = finish(&mut capture.source);
+        assert_eq!((stats.dropped, stats.seen), (0, packets.len() as u64), "{backend}");
+        assert!(packets.iter().all(|p| p.data.len() == p.length as usize), "{backend}");
+        assert!(packets.iter().any(|p| p.length > 1514), "{backend}");
+        let received = packets.iter().filter(|p| p.direction == Direction::In);
+        let bytes: usize = received.map(|p| p.data.len()).sum();
+        assert!(bytes > 4 << 20, "{backend}: {bytes} bytes");
+    }
+}
