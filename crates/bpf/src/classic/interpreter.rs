@@ -21,7 +21,9 @@ impl<'a> Input<'a> {
     }
 
     /// What a load by constant offset gives when the packet itself has no such bytes.
+    /// Kept out of the interpreter's loop, which would load all answers before it begins.
     #[cold]
+    #[inline(never)]
     fn beyond(&self, offset: u32, a: u32, x: u32) -> Option<u32> {
         if offset == ancillary::XOR_X { Some(a ^ x) } else { self.ancillary.load(offset) }
     }
