@@ -16,6 +16,11 @@ fn libpcap_gives_the_same_verdicts() {
         data in packets(),
         missing in 0..100_u32,
     )| {
+        // libpcap 1.10.3 leaves the scratch memory as it finds it, and the kernel's check tells
+        // who reads a word before writing it.
+        if !program.fits_kernel() {
+            return Ok(());
+        }
         let peer = libpcap.program(raw(&program)).expect("libpcap takes what we take");
         let input = Input { length: data.len() as u32 + missing, ..Input::whole(&data) };
         prop_assert_eq!(program.run(&input), peer.verdict(&data, input.length), "{}", program);

@@ -133,7 +133,8 @@ impl Program {
     /// Runs the program in libpcap on a packet of which `data` was captured and which had
     /// `length` bytes on the wire: how many bytes to keep.
     ///
-    /// Does not return for a program that loops forever; compiled ones never do.
+    /// Does not return for a program that loops forever; compiled ones hardly ever do. Scratch words
+    /// that were read but not written have any value (libpcap 1.10.3).
     pub fn verdict(&self, data: &[u8], length: u32) -> u32 {
         let time = libc::timeval { tv_sec: 0, tv_usec: 0 };
         let header = PacketHeader { time, captured: data.len() as u32, length };
