@@ -8,6 +8,8 @@ use linerate_bpf::classic::Program;
 
 use crate::Interrupt;
 
+pub use linerate_sys::packet_socket::FanoutMode;
+
 /// The most bytes kept of a packet unless told otherwise; more than any packet has.
 pub const MAX_SNAPLEN: u32 = 262_144;
 
@@ -98,8 +100,6 @@ pub struct Fanout {
     /// [`Capture::fanout_group`](crate::Capture::fanout_group) tells its number, for the others.
     pub group: Option<u16>,
 }
-
-pub use linerate_sys::packet_socket::FanoutMode;
 
 /// A way to get packets from the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -65,6 +65,29 @@ fn a_buffer_too_small_for_a_packet_is_enlarged_with_a_note() {
 }
 
 #[test]
+fn the_smallest_ring_works() {
+    let Some(lab) = quiet_pair() else { return };
+    let b = lab.host("b");
+    let config = Config { buffer: 1, snaplen: 60, immediate: true, ..config(b, Backend::Ring) };
+    let mut capture = open_on(b, &config);
+    assert_eq!(capture.notes, ["the ring takes 16 KiB, the least for 60-byte packets"]);
+    for number in 0..200 {
+        send_frames(lab.host("a"), &[frame(number, 1514)]).unwrap();
+        let packet = &fetch(&mut capture.source, 1)[0];
+        assert_eq!((&packet.data[..], packet.length), (&frame(number, 60)[..], 1514));
+        if number == 10 {
+            send_frames(lab.host("a"), &frames(300, 60)).unwrap();
+            await_seen(&mut capture.source, 311);
+            while capture.source.stats().unwrap().pending > 0 {
+                capture.source.next_batch(std::time::Duration::from_secs(1)).unwrap();
+            }
+        }
+    }
+    let (_, stats) = finish(&mut capture.source);
+    assert_eq!((stats.seen, stats.pending), (500, 0));
+}
+
+#[test]
 fn many_rounds_of_a_small_ring_lose_nothing_when_read() {
     let Some(lab) = quiet_pair() else { return };
     let b = lab.host("b");
