@@ -1,6 +1,7 @@
 //! One expression, compiled by us and by libpcap, and the verdicts of all of it on packets.
 
 use std::fmt;
+use std::net::Ipv4Addr;
 use std::os::fd::AsFd;
 
 use linerate::base::{Error, LinkType};
@@ -15,6 +16,9 @@ use crate::socket::{
 
 /// What a filter says of a packet that it keeps: no packet here is longer.
 pub(crate) const KEEP: u32 = 262_144;
+
+/// The mask of the network captured on, for `ip broadcast`.
+pub(crate) const NETMASK: Ipv4Addr = Ipv4Addr::new(255, 255, 255, 0);
 
 /// In a `protochain`, libpcap 1.10.3 takes the length of an authentication header for its end.
 const AUTHENTICATION_HEADER: u8 = 51;
@@ -64,6 +68,11 @@ impl Compared {
         let savefile = side("savefile", peers.for_savefile(expression, link_type), Target::User)?;
         let socket = side("socket", peers.for_socket(expression, link_type), Target::Kernel)?;
         Ok(Self { expression: expression.to_owned(), link_type, savefile, socket })
+    }
+
+    /// True when there is anything to compare: the expression is valid, and libpcap not mistaken.
+    pub(crate) fn is_comparable(&self) -> bool {
+        self.savefile.is_some() || self.socket.is_some()
     }
 
     /// Compares all verdicts on one packet, of which `data` was captured.
@@ -195,6 +204,6 @@ fn compile(
     target: Target,
     optimise: bool,
 ) -> filter::Result<Filter> {
-    let options = Options::new(link_type, &Hermetic);
+    let options = Options { netmask: Some(NETMASK), ..Options::new(link_type, &Hermetic) };
     filter::compile(expression, &Options { snaplen: KEEP, target, optimise, ..options })
 }

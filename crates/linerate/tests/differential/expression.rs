@@ -22,6 +22,31 @@ pub(crate) fn expressions() -> impl Strategy<Value = String> {
     })
 }
 
+/// Expressions of some hundred primitives, all valid: programs whose jumps must be relayed.
+pub(crate) fn large_expressions() -> impl Strategy<Value = String> {
+    let link = words(&[" or ", " or ", " or ", " and ", " or not "]);
+    let parts = proptest::collection::vec(join([link, valid()]), 40..250);
+    (valid(), parts).prop_map(|(first, parts)| first + &parts.concat())
+}
+
+/// Primitives that are valid on every link type.
+fn valid() -> Text {
+    let small = || (0..20_u32).prop_map(|n| n.to_string()).boxed();
+    let port = select(pool::PORTS).prop_map(|port| port.to_string()).boxed();
+    let header = words(&["ip[", "ip6[", "tcp[", "udp[", "icmp["]);
+    prop_oneof![
+        join([direction(), literal("host "), ipv4()]),
+        join([direction(), literal("host "), ipv6()]),
+        join([direction(), literal("net "), words(&["10.0.0.0/8", "192.168.1", "2001:db8::/32"])]),
+        join([words(&["", "tcp ", "udp "]), direction(), literal("port "), port]),
+        join([direction(), words(&["portrange 80-443", "portrange 1-7000"])]),
+        join([words(&["ip proto ", "ip6 proto ", "proto "]), small()]),
+        join([header, small(), words(&[":1] > ", ":2] & 15 != ", ":4] = ", "] <= "]), small()]),
+        words(&["ip", "ip6", "tcp", "icmp6", "arp", "greater 60", "len < 100"]),
+    ]
+    .boxed()
+}
+
 fn literal(text: &'static str) -> Text {
     Just(text.to_owned()).boxed()
 }

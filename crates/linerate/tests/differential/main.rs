@@ -13,6 +13,8 @@ mod peers;
 mod pool;
 mod socket;
 
+use std::cell::Cell;
+
 use compared::{Compared, Disagreement};
 use linerate::base::LinkType;
 use peers::Peers;
@@ -48,9 +50,24 @@ fn config(cases: u32) -> ProptestConfig {
     }
 }
 
-fn cases() -> impl Strategy<Value = (LinkType, String, Vec<u64>)> {
+/// Compiles random expressions everywhere and hands them to `check`, each with seeds of packets.
+fn compare(
+    cases: u32,
+    expressions: impl Strategy<Value = String>,
+    check: impl Fn(&Compared, LinkType, &[u64]) -> Result<(), Disagreement>,
+) {
+    let Some(peers) = Peers::new() else { return };
+    let (all, comparable) = (Cell::new(0), Cell::new(0));
     let seeds = proptest::collection::vec(any::<u64>(), 12);
-    (select(LINK_TYPES), expression::expressions(), seeds)
+    let strategy = (select(LINK_TYPES), expressions, seeds);
+    proptest!(config(cases), |((link_type, expression, seeds) in strategy)| {
+        let compared = Compared::new(&peers, &expression, link_type).map_err(fail)?;
+        all.update(|n| n + 1);
+        comparable.update(|n| n + u32::from(compared.is_comparable()));
+        check(&compared, link_type, &seeds).map_err(fail)?;
+    });
+    let (all, comparable) = (all.get(), comparable.get());
+    assert!(comparable > all / 2, "only {comparable} of {all} expressions could be compared");
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "a function for map_err")]
@@ -58,44 +75,45 @@ fn fail(disagreement: Disagreement) -> TestCaseError {
     TestCaseError::fail(disagreement.to_string())
 }
 
+/// Compares on a packet cut at every length, or at every `step`th, the whole one first.
+fn check_cut(compared: &Compared, packet: &[u8], step: usize) -> Result<(), Disagreement> {
+    let length = packet.len() as u32;
+    (0..=packet.len())
+        .rev()
+        .step_by(step)
+        .try_for_each(|end| compared.check(&packet[..end], length))
+}
+
 #[test]
 fn made_packets_at_every_truncation() {
-    let Some(peers) = Peers::new() else { return };
-    proptest!(config(20_000), |((link_type, expression, seeds) in cases())| {
-        let compared = Compared::new(&peers, &expression, link_type).map_err(fail)?;
-        for seed in seeds {
-            let packet = packet::packet(link_type, seed);
-            for end in 0..=packet.len() {
-                compared.check(&packet[..end], packet.len() as u32).map_err(fail)?;
-            }
-        }
+    compare(20_000, expression::expressions(), |compared, link_type, seeds| {
+        seeds.iter().try_for_each(|seed| check_cut(compared, &packet::packet(link_type, *seed), 1))
     });
 }
 
 #[test]
 fn real_packets_at_every_truncation() {
-    let Some(peers) = Peers::new() else { return };
-    proptest!(config(10_000), |((link_type, expression, seeds) in cases())| {
+    compare(10_000, expression::expressions(), |compared, link_type, seeds| {
         let corpus = corpus::packets(link_type);
-        let compared = Compared::new(&peers, &expression, link_type).map_err(fail)?;
-        for seed in seeds {
-            let Some(at) = seed.checked_rem(corpus.len() as u64) else { return Ok(()) };
-            let packet = &corpus[at as usize];
-            for end in 0..=packet.len() {
-                compared.check(&packet[..end], packet.len() as u32).map_err(fail)?;
-            }
-        }
+        let chosen = seeds.iter().filter_map(|seed| seed.checked_rem(corpus.len() as u64));
+        chosen.map(|at| &corpus[at as usize]).try_for_each(|packet| check_cut(compared, packet, 1))
+    });
+}
+
+#[test]
+fn large_filters() {
+    compare(100, expression::large_expressions(), |compared, link_type, seeds| {
+        seeds.iter().try_for_each(|seed| check_cut(compared, &packet::packet(link_type, *seed), 7))
     });
 }
 
 #[test]
 fn the_kernel_says_what_our_interpreter_says() {
-    let Some(peers) = Peers::new() else { return };
-    proptest!(config(3000), |((link_type, expression, seeds) in cases())| {
-        let compared = Compared::new(&peers, &expression, link_type).map_err(fail)?;
+    compare(3000, expression::expressions(), |compared, link_type, seeds| {
         let packets: Vec<_> = seeds.iter().map(|seed| packet::packet(link_type, *seed)).collect();
-        let cut: Vec<_> = packets.iter().map(|packet| packet[..packet.len() / 2].to_vec()).collect();
-        compared.check_kernel(&packets).map_err(fail)?;
-        compared.check_kernel(&cut).map_err(fail)?;
+        let halves: Vec<_> =
+            packets.iter().map(|whole| whole[..whole.len() / 2].to_vec()).collect();
+        compared.check_kernel(&packets)?;
+        compared.check_kernel(&halves)
     });
 }

@@ -7,7 +7,7 @@ use linerate::lab::need;
 use linerate::sys::libpcap::{self as pcap, CompileFor, Interface, Libpcap};
 use linerate::sys::socket_filter::SockFilter;
 
-use crate::compared::KEEP;
+use crate::compared::{KEEP, NETMASK};
 
 /// Whoever compiles for us to compare with. Not for more than one thread.
 pub(crate) struct Peers {
@@ -75,7 +75,7 @@ impl Peers {
 }
 
 fn target(link_type: LinkType) -> CompileFor {
-    CompileFor { link_type: link_type.0, snaplen: KEEP, optimise: false, netmask: None }
+    CompileFor { link_type: link_type.0, snaplen: KEEP, optimise: false, netmask: Some(NETMASK) }
 }
 
 /// libpcap 1.10.3 gives the scratch words of arithmetic, and of `protochain`, to a tunnel that
