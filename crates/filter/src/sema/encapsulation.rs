@@ -59,9 +59,7 @@ impl Compiler<'_> {
     /// The kernel may have taken the tag off. If it has not, headers are 4 bytes further on: known
     /// only at run time, and only if this test is made at all, so it is kept in a slot.
     fn vlan_in_kernel(&mut self, number: Option<u32>, span: Span) -> Result<PredicateId> {
-        let present = self.ir.value(Value::Metadata(Metadata::VlanPresent));
-        let one = self.ir.constant(1);
-        let taken_off = self.ir.compare(Comparison::Equal, present, one);
+        let taken_off = self.metadata_is(Metadata::VlanPresent, 1);
         let tagged = self.tagged(span)?;
         let network = self.network();
         let slot = self.ir.slot("vlan");
@@ -74,16 +72,20 @@ impl Compiler<'_> {
         let Some(number) = number else {
             return Ok(tagged);
         };
-        let tag = self.ir.value(Value::Metadata(Metadata::VlanTag));
-        let tag_number = self.ir.with_constant(BinaryOperator::And, tag, VLAN_NUMBER);
-        let wanted = self.ir.constant(number);
-        let in_metadata = self.ir.compare(Comparison::Equal, tag_number, wanted);
+        let in_metadata = self.vlan_in_metadata(number);
         let in_metadata = self.ir.and(taken_off, in_metadata);
         let in_bytes = self.masked((network, 0, Width::Half), VLAN_NUMBER, number);
         let not_taken_off = self.ir.not(taken_off);
         let in_bytes = self.ir.and(not_taken_off, in_bytes);
         let matches = self.ir.or(in_metadata, in_bytes);
         Ok(self.ir.and(tagged, matches))
+    }
+
+    fn vlan_in_metadata(&mut self, number: u32) -> PredicateId {
+        let tag = self.ir.value(Value::Metadata(Metadata::VlanTag));
+        let tag_number = self.ir.with_constant(BinaryOperator::And, tag, VLAN_NUMBER);
+        let wanted = self.ir.constant(number);
+        self.ir.compare(Comparison::Equal, tag_number, wanted)
     }
 
     pub(super) fn mpls(&mut self, label: Option<u32>, span: Span) -> Result<PredicateId> {

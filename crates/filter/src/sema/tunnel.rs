@@ -37,23 +37,31 @@ impl Compiler<'_> {
         })?;
         let inner = Inner::new(self);
         let header = self.ir.value(Value::Slot(header));
-        let options = self.load_at(header, 0, Width::Byte);
-        let options = self.ir.with_constant(BinaryOperator::And, options, 0x3f);
-        let options = self.ir.with_constant(BinaryOperator::Multiply, options, 4);
-        let length = self.ir.with_constant(BinaryOperator::Add, options, 8);
-        let link = self.ir.binary(BinaryOperator::Add, length, header);
+        let link = self.behind_options(header);
         let link = self.ir.predicate(Predicate::Bind(inner.link, link));
-        let protocol = self.load_at(header, 2, Width::Half);
-        let bridged = self.ir.constant(ethertype::BRIDGING);
-        let bridged = self.ir.compare(Comparison::Equal, protocol, bridged);
-        let ethernet = self.bind_ethernet(inner);
-        let ethernet = self.ir.and(bridged, ethernet);
-        let other = self.bind_bare(inner, header);
-        let not_bridged = self.ir.not(bridged);
-        let other = self.ir.and(not_bridged, other);
-        let either = self.ir.or(ethernet, other);
+        let rest = self.bind_bridged_or_bare(inner, header);
         self.enter(inner);
-        Ok(self.ir.all([outer, link, either]))
+        Ok(self.ir.all([outer, link, rest]))
+    }
+
+    /// Behind a Geneve header of 8 bytes and its options (RFC 8926 3.4).
+    fn behind_options(&mut self, header: ValueId) -> ValueId {
+        let words = self.load_at(header, 0, Width::Byte);
+        let words = self.ir.with_constant(BinaryOperator::And, words, 0x3f);
+        let options = self.ir.with_constant(BinaryOperator::Multiply, words, 4);
+        let length = self.ir.with_constant(BinaryOperator::Add, options, 8);
+        self.ir.binary(BinaryOperator::Add, length, header)
+    }
+
+    fn bind_bridged_or_bare(&mut self, inner: Inner, header: ValueId) -> PredicateId {
+        let protocol = self.load_at(header, 2, Width::Half);
+        let bridging = self.ir.constant(ethertype::BRIDGING);
+        let bridged = self.ir.compare(Comparison::Equal, protocol, bridging);
+        let ethernet = self.bind_ethernet(inner);
+        let bare = self.bind_bare(inner, header);
+        let not_bridged = self.ir.not(bridged);
+        let alternatives = [self.ir.and(bridged, ethernet), self.ir.and(not_bridged, bare)];
+        self.ir.any(alternatives)
     }
 
     /// A header of 8 bytes, then Ethernet.

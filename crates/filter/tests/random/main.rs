@@ -60,8 +60,17 @@ fn value_of(verdict: Verdict) -> u32 {
     if verdict == Verdict::True { SNAPLEN } else { 0 }
 }
 
+/// A thousand cases, or as many as `PROPTEST_CASES` says.
+fn config() -> ProptestConfig {
+    let from_environment = ProptestConfig::default();
+    match std::env::var_os("PROPTEST_CASES") {
+        Some(_) => from_environment,
+        None => ProptestConfig { cases: 1000, ..from_environment },
+    }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1000))]
+    #![proptest_config(config())]
 
     #[test]
     fn programs_mean_what_the_expression_means(
