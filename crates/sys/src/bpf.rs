@@ -55,4 +55,4 @@ unsafe fn bpf_descriptor<T>(command: libc::c_int, attributes: &mut T) -> io::Res
 }
 
 /// What to do when bpf(2) says that the caller may not.
-const PRIVILEGE: &str = "extended BPF needs root or the capabilities CAP_BPF and CAP_NET_ADMIN";
+const PRIVILEGE: &str = "extended BPF needs root or the capability CAP_BPF";
