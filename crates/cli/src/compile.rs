@@ -29,16 +29,20 @@ pub(crate) fn for_capture(
     link_type: LinkType,
     snaplen: u32,
 ) -> Result<(capture::Filter, Option<String>)> {
-    let user = for_user(text, link_type, snaplen);
+    let known = |options: &mut Options<'_>| {
+        options.snaplen = snaplen;
+        options.metadata = true;
+    };
+    let user = with_options(text, link_type, known)?;
     let (kernel, note) = match compile(text, link_type, snaplen, Target::Kernel) {
         Ok(filter) => (Some(program(&filter)), None),
-        Err(error) if user_space_can(&error) => {
+        Err(error) if error.user_space_can() => {
             let note = format!("filtering in user space: {}", error.message());
             (None, Some(note))
         }
         Err(error) => return Err(explain(&error)),
     };
-    Ok((capture::Filter { text: text.into(), kernel, user: user? }, note))
+    Ok((capture::Filter { text: text.into(), kernel, user: program(&user) }, note))
 }
 
 /// Programs for the interfaces of a savefile, each for the link type that it has; none where there is
@@ -88,10 +92,6 @@ pub(crate) fn with_options(
     let mut options = Options::new(link_type, &resolver);
     set(&mut options);
     filter::compile(text, &options).map_err(|error| explain(&error))
-}
-
-fn user_space_can(error: &filter::Error) -> bool {
-    matches!(error.kind(), ErrorKind::TooLarge | ErrorKind::Loop | ErrorKind::Hidden)
 }
 
 fn program(filter: &Filter) -> Program {

@@ -15,6 +15,7 @@ mod exit;
 mod expression;
 mod live;
 mod machine;
+mod names;
 mod output;
 mod pump;
 mod resolver;

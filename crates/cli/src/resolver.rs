@@ -1,13 +1,10 @@
 //! Names and numbers, as this machine's files and name servers have them.
 
-use std::borrow::Cow;
-use std::collections::HashMap;
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, ToSocketAddrs};
 use std::sync::OnceLock;
 
 use linerate::filter::{Hermetic, Resolver, Transport};
-use linerate::wire;
 
 /// Asks the system: its name servers for hosts, its files in `/etc` for the rest. Where a file has
 /// no answer, as in a container without one, the commonest services and protocols are known all
@@ -22,11 +19,11 @@ pub(crate) struct System {
 
 /// A file of names, read when first needed; one that is not there has no names.
 #[derive(Debug, Default)]
-struct Table(OnceLock<String>);
+pub(crate) struct Table(OnceLock<String>);
 
 impl Table {
     /// The words of each line of `path`, comments left out.
-    fn lines(&self, path: &str) -> impl Iterator<Item = impl Iterator<Item = &str>> {
+    pub(crate) fn lines(&self, path: &str) -> impl Iterator<Item = impl Iterator<Item = &str>> {
         let text = self.0.get_or_init(|| fs::read_to_string(path).unwrap_or_default());
         text.lines().map(|line| line.split('#').next().unwrap_or_default().split_whitespace())
     }
@@ -91,31 +88,6 @@ fn network(text: &str) -> Option<u32> {
 fn mac(text: &str) -> Option<[u8; 6]> {
     let parts: Option<Vec<_>> = text.split(':').map(|p| u8::from_str_radix(p, 16).ok()).collect();
     parts?.try_into().ok()
-}
-
-/// The names of services, for printing; hosts stay numbers, since asking a name server about what is
-/// captured makes more packets to capture.
-#[derive(Debug)]
-pub(crate) struct ServiceNames(HashMap<(bool, u16), String>);
-
-impl ServiceNames {
-    /// Reads the system's table.
-    pub(crate) fn load() -> Self {
-        let table = Table::default();
-        let names = table.lines("/etc/services").filter_map(|mut words| {
-            let (name, value) = (words.next()?, words.next()?);
-            let (port, transport) = value.split_once('/')?;
-            Some(((transport == "tcp", port.parse().ok()?), name.to_owned()))
-        });
-        Self(names.collect())
-    }
-}
-
-impl wire::Names for ServiceNames {
-    fn port(&self, transport: wire::Transport, port: u16) -> Option<Cow<'_, str>> {
-        let key = (transport == wire::Transport::Tcp, port);
-        self.0.get(&key).map(|name| Cow::Borrowed(name.as_str()))
-    }
 }
 
 #[cfg(test)]

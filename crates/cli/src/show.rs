@@ -10,9 +10,9 @@ use linerate::wire::{
 use serde::Serialize;
 
 use crate::args::PrintArgs;
+use crate::names::Known;
 use crate::output::{self, Output};
 use crate::pump::Consumer;
-use crate::resolver::ServiceNames;
 
 /// Prints packets on standard output.
 pub(crate) struct Printer {
@@ -29,10 +29,10 @@ trait Lines {
 }
 
 impl Printer {
-    /// A printer of what the flags ask for.
-    pub(crate) fn new(args: &PrintArgs) -> Self {
+    /// A printer of what the flags ask for, of packets that come by now (`live`) or came once.
+    pub(crate) fn new(args: &PrintArgs, live: bool) -> Self {
         let lines: Box<dyn Lines> =
-            if args.json { Box::new(Json) } else { Box::new(Text::new(args)) };
+            if args.json { Box::new(Json) } else { Box::new(Text::new(args, live)) };
         let output = Output::stdout(args.line_buffered);
         Self { lines, output, text: String::new(), number: 0 }
     }
@@ -55,7 +55,7 @@ impl Consumer for Printer {
 }
 
 /// A line for people, with a dump behind it if asked for.
-pub(crate) struct Text {
+struct Text {
     summary: Summary,
     clock: Clock,
     dump: Option<Hexdump>,
@@ -63,8 +63,7 @@ pub(crate) struct Text {
 }
 
 impl Text {
-    /// Lines of what the flags ask for.
-    pub(crate) fn new(args: &PrintArgs) -> Self {
+    fn new(args: &PrintArgs, live: bool) -> Self {
         let options = Options {
             verbosity: args.verbose,
             link_header: args.link_header,
@@ -72,11 +71,7 @@ impl Text {
             absolute_sequence: args.absolute_sequence,
             paint: if output::is_colored() { colors() } else { Paint::default() },
         };
-        let summary = if args.names {
-            Summary::with_names(options, Box::new(ServiceNames::load()))
-        } else {
-            Summary::new(options)
-        };
+        let summary = Summary::with_names(options, Box::new(Known::new(args.names, live)));
         let clock = Clock::new(time_style(args.time), precision(args.nano), TimeZone::system());
         Self { summary, clock, dump: dump(args), numbered: args.number }
     }

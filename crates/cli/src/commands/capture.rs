@@ -1,5 +1,6 @@
 //! `linerate capture`: a live interface to lines, or to savefiles.
 
+use std::io::{self, IsTerminal};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
@@ -55,6 +56,7 @@ impl Plan {
         }
         let mut config = config(args, interface)?;
         config.link_type = Some(link_type);
+        config.immediate |= prints && io::stdout().is_terminal();
         config.filter = filter(&text, link_type, config.snaplen, &mut notes)?;
         let user = args.user.as_deref().map(user).transpose()?;
         Ok(Self { config, notes, link_type, text, save, prints, user })
@@ -82,7 +84,7 @@ impl Plan {
         announce(&capture, &self.notes);
         let interfaces = [Interface { filter: self.text, ..capture.interface.clone() }];
         let mut saver = self.save.map(|plan| plan.open(&interfaces, now())).transpose()?;
-        let mut printer = self.prints.then(|| Printer::new(&args.print));
+        let mut printer = self.prints.then(|| Printer::new(&args.print, true));
         let mut pump = Pump {
             requests,
             interrupt: self.config.interrupt,

@@ -164,7 +164,7 @@ fn settle_down(host: &Host) {
 /// Prints the beginning of the savefile and counts all of it.
 fn show(file: &Path) -> Result<u64> {
     let mut source = capture::open_file(file)?;
-    let mut printer = Printer::new(&PrintArgs::default());
+    let mut printer = Printer::new(&PrintArgs::default(), false);
     let mut count = 0;
     while let Some(batch) = source.next_batch(Duration::ZERO)? {
         printer.batch(&batch.truncate(SHOWN.saturating_sub(count)))?;

@@ -27,7 +27,7 @@ pub(super) fn run(args: &ReadArgs) -> Result<Outcome> {
             deadline: None,
             live: LiveLine::new(false),
         },
-        printer: plan.prints.then(|| Printer::new(&args.print)),
+        printer: plan.prints.then(|| Printer::new(&args.print, false)),
         save: plan.save,
         saver: None,
         filter: plan.filter,
