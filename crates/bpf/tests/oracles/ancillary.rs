@@ -1,11 +1,10 @@
 //! What packet sockets answer when filters ask about a packet, classic and extended alike.
 
-mod support;
-
 use std::io::IoSlice;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
+use crate::support::raw;
 use linerate_bpf::classic::opcode::{ADD_K, LDW_ABS, RET_A, SUB_K};
 use linerate_bpf::classic::{Instruction, Program, ancillary};
 use linerate_bpf::extended::{self, from_classic};
@@ -14,7 +13,6 @@ use linerate_sys::bpf::{Map, MapKind, ProgramKind, load_program};
 use linerate_sys::packet_send::send;
 use linerate_sys::packet_socket::{Level, PacketSocket, Receiver, SLOTS, Slots};
 use linerate_sys::socket_filter::{attach_classic, attach_extended};
-use support::raw;
 
 const ETH_P_ALL: u16 = 3;
 const FRAME_LENGTH: usize = 200;

@@ -1,9 +1,8 @@
 //! Extended programs in the kernel: verdicts, counters, and what the verifier prints.
 
-mod support;
-
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
+use crate::support::{kept, packets, programs};
 use linerate_bpf::classic::opcode::*;
 use linerate_bpf::classic::{self, Input, Program, ancillary};
 use linerate_bpf::extended::{self, Instruction, TranslateError, disassemble, from_classic};
@@ -11,7 +10,6 @@ use linerate_lab::need;
 use linerate_sys::bpf::{Map, MapKind, ProgramKind, explain_program, load_program};
 use linerate_sys::socket_filter::Judge;
 use proptest::prelude::*;
-use support::{kept, packets, programs};
 
 fn encode(program: &[Instruction]) -> Vec<u64> {
     program.iter().map(Instruction::encode).collect()
@@ -48,7 +46,7 @@ fn program(body: &[(u16, u32)]) -> Program {
     Program::new(body).expect("a valid program")
 }
 
-/// A program in which A, X and a scratch word were never set, and shifts, divisions and indices
+/// Programs in which A, X and scratch words were never set, and shifts, divisions and indices
 /// that the kernel's own translation of classic programs treats otherwise.
 fn corner_cases() -> Vec<Program> {
     let by_x = |a, x, code| program(&[(LD_IMM, a), (LDX_IMM, x), (code, 0), (RET_A, 0)]);

@@ -1,7 +1,5 @@
 //! Random classic programs, and their way to the peers.
 
-#![allow(dead_code, reason = "each test program uses its own part")]
-
 use linerate_bpf::classic::opcode::*;
 use linerate_bpf::classic::{Instruction, Program};
 use linerate_sys::libpcap::Libpcap;

@@ -1,12 +1,10 @@
 //! The reference interpreter against libpcap's and the kernel's.
 
-mod support;
-
+use crate::support::{kept, libpcap, packets, programs, raw};
 use linerate_bpf::classic::{Input, Instruction, Program, ancillary, opcode::*};
 use linerate_lab::need;
 use linerate_sys::socket_filter::Judge;
 use proptest::prelude::*;
-use support::{kept, libpcap, packets, programs, raw};
 
 #[test]
 fn libpcap_gives_the_same_verdicts() {
