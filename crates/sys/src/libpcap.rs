@@ -5,6 +5,7 @@
 //! functions take another number for that.
 //! Sources: `pcap(3PCAP)`, `pcap/pcap.h` and `pcap/bpf.h` of libpcap 1.10.
 
+mod compile;
 mod handle;
 mod program;
 mod savefile;
@@ -15,7 +16,8 @@ use std::net::Ipv4Addr;
 
 use linerate_base::Result;
 
-pub use program::{Interface, Program};
+pub use compile::Interface;
+pub use program::Program;
 use symbols::Symbols;
 
 /// A loaded libpcap. It stays loaded to the end of the process; copies share it.
