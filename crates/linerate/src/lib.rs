@@ -11,6 +11,28 @@
 //! - [`lab`]: hosts on one wire, for tests and benches
 //! - [`sys`]: the kernel
 //!
+//! ```
+//! use linerate::base::{LinkType, Result, Source};
+//! use linerate::bpf::classic::{Ancillary, Input};
+//! use linerate::filter::{Hermetic, Options, compile};
+//! use std::time::Duration;
+//!
+//! /// How many Ethernet packets of a source are of encrypted web traffic.
+//! fn count(source: &mut impl Source) -> Result<usize> {
+//!     let filter = compile("tcp port 443", &Options::new(LinkType::ETHERNET, &Hermetic))?;
+//!     let mut count = 0;
+//!     while let Some(batch) = source.next_batch(Duration::from_secs(1))? {
+//!         let kept = batch.iter().filter(|packet| {
+//!             let (data, length) = (packet.data, packet.length);
+//!             let input = Input { data, length, ancillary: Ancillary::default() };
+//!             filter.program().run(&input) != 0
+//!         });
+//!         count += kept.count();
+//!     }
+//!     Ok(count)
+//! }
+//! ```
+//!
 //! `docs/ARCHITECTURE.md` in the repository shows how they lie upon one another.
 
 pub use linerate_base as base;
