@@ -36,7 +36,8 @@ pub(crate) struct Compared {
 struct Side {
     name: &'static str,
     truth: Truth,
-    filters: [(&'static str, Filter); 2],
+    /// The optimised one first.
+    filters: Vec<(&'static str, Filter)>,
 }
 
 /// A difference, with all that it takes to see it again.
@@ -172,17 +173,12 @@ impl Side {
         link_type: LinkType,
         target: Target,
     ) -> Result<Option<Self>, String> {
-        let compile = |optimise| compile(expression, link_type, target, optimise);
-        let ours = compile(true).and_then(|optimised| Ok([optimised, compile(false)?]));
-        match (theirs, ours) {
+        match (theirs, compile_all(expression, link_type, target)) {
             (Opinion::Mistaken, _) | (Opinion::Refuses, Err(_)) => Ok(None),
             (_, Err(error)) if error.user_space_can() => Ok(None),
             (Opinion::Means(_), Err(error)) => Err(format!("libpcap takes it: {error}")),
             (Opinion::Refuses, Ok(_)) => Err("we take it, libpcap does not".to_owned()),
-            (Opinion::Means(truth), Ok([optimised, plain])) => {
-                let filters = [("the optimised program", optimised), ("the plain program", plain)];
-                Ok(Some(Self { name, truth, filters }))
-            }
+            (Opinion::Means(truth), Ok(filters)) => Ok(Some(Self { name, truth, filters })),
         }
     }
 
@@ -198,12 +194,29 @@ impl Side {
     }
 }
 
-fn compile(
+/// Every program that should do the same.
+fn compile_all(
     expression: &str,
     link_type: LinkType,
     target: Target,
-    optimise: bool,
-) -> filter::Result<Filter> {
-    let options = Options { netmask: Some(NETMASK), ..Options::new(link_type, &Hermetic) };
-    filter::compile(expression, &Options { snaplen: KEEP, target, optimise, ..options })
+) -> filter::Result<Vec<(&'static str, Filter)>> {
+    let netmask = Some(NETMASK);
+    let options = Options { snaplen: KEEP, target, netmask, ..Options::new(link_type, &Hermetic) };
+    let compile = |options| filter::compile(expression, &options);
+    let mut filters = vec![
+        ("the optimised program", compile(options)?),
+        ("the plain program", compile(Options { optimise: false, ..options })?),
+    ];
+    if target == Target::Kernel && means_the_same_in_user_space(expression, link_type) {
+        let options = Options { target: Target::User, metadata: true, ..options };
+        filters.push(("the program in place of the kernel's", compile(options)?));
+    }
+    Ok(filters)
+}
+
+/// Not so where user space sees a header or a tag that the kernel's filter does not, or where
+/// savefiles may come from another kind of host.
+fn means_the_same_in_user_space(expression: &str, link_type: LinkType) -> bool {
+    let differ = [LinkType::LINUX_SLL, LinkType::LINUX_SLL2, LinkType::NULL, LinkType::LOOP];
+    !expression.contains("vlan") && !differ.contains(&link_type)
 }
