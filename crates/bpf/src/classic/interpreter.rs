@@ -1,5 +1,6 @@
 use std::hint;
 
+use super::fuse::*;
 use super::opcode::*;
 use super::{Ancillary, Instruction, SCRATCH_WORDS, ancillary};
 
@@ -29,7 +30,7 @@ impl<'a> Input<'a> {
     }
 }
 
-/// Runs a checked program; `None` when it ended for want of bytes, of an answer or of a divisor.
+/// Runs a checked program, [fused](super::fuse) or not; `None` when it ended for want of bytes, of an answer or of a divisor.
 pub(super) fn execute(program: &[Instruction], input: &Input<'_>) -> Option<u32> {
     let data = input.data;
     let (mut a, mut x, mut scratch) = (0_u32, 0_u32, [0_u32; SCRATCH_WORDS as usize]);
@@ -46,6 +47,26 @@ pub(super) fn execute(program: &[Instruction], input: &Input<'_>) -> Option<u32>
             LDW_IND => a = word(data, indexed(x, i.k)?)?,
             LDH_IND => a = half(data, indexed(x, i.k)?)?,
             LDB_IND => a = byte(data, indexed(x, i.k)?)?,
+            LDW_ABS_JEQ => {
+                a = word(data, i.k as usize).or_else(|| input.beyond(i.k, a, x))?;
+                pc += program[pc].equal(a);
+            }
+            LDH_ABS_JEQ => {
+                a = half(data, i.k as usize).or_else(|| input.beyond(i.k, a, x))?;
+                pc += program[pc].equal(a);
+            }
+            LDB_ABS_JEQ => {
+                a = byte(data, i.k as usize).or_else(|| input.beyond(i.k, a, x))?;
+                pc += program[pc].equal(a);
+            }
+            LDH_IND_JEQ => {
+                a = half(data, indexed(x, i.k)?)?;
+                pc += program[pc].equal(a);
+            }
+            LDH_ABS_JSET => {
+                a = half(data, i.k as usize).or_else(|| input.beyond(i.k, a, x))?;
+                pc += 1 + program[pc].skip(a & program[pc].k != 0);
+            }
             LDX_MSH => x = (byte(data, i.k as usize)? & 0xf) << 2,
             JEQ_K => pc += i.skip(a == i.k),
             JGT_K => pc += i.skip(a > i.k),
@@ -102,6 +123,11 @@ pub(super) fn execute(program: &[Instruction], input: &Input<'_>) -> Option<u32>
 }
 
 impl Instruction {
+    /// How many instructions from the one before on, if this is [`JEQ_K`] behind a load of `a`.
+    fn equal(&self, a: u32) -> usize {
+        1 + self.skip(a == self.k)
+    }
+
     /// How many instructions this jump skips.
     ///
     /// The two hints are not about what is rare. They make branches of what the compiler would

@@ -16,6 +16,7 @@
 
 pub mod ancillary;
 mod check;
+mod fuse;
 mod interpreter;
 pub mod opcode;
 mod program;

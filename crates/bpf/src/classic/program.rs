@@ -1,6 +1,7 @@
 use std::fmt;
 
 use super::check::{self, CheckError, KernelRefusal};
+use super::fuse::fuse;
 use super::text::{Format, Text};
 use super::{Input, Instruction, interpreter};
 
@@ -10,6 +11,8 @@ use super::{Input, Instruction, interpreter};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
     instructions: Box<[Instruction]>,
+    /// What is run.
+    fused: Box<[Instruction]>,
 }
 
 impl Program {
@@ -20,7 +23,8 @@ impl Program {
     pub fn new(instructions: impl Into<Box<[Instruction]>>) -> Result<Self, CheckError> {
         let instructions = instructions.into();
         check::check(&instructions)?;
-        Ok(Self { instructions })
+        let fused = fuse(&instructions);
+        Ok(Self { instructions, fused })
     }
 
     /// The instructions in order.
@@ -43,7 +47,7 @@ impl Program {
     /// A load past the captured bytes, a division by X = 0 and more backward jumps than the packet
     /// has bytes (a loop that walks through the packet makes fewer) all give 0.
     pub fn run(&self, input: &Input<'_>) -> u32 {
-        interpreter::execute(&self.instructions, input).unwrap_or(0)
+        interpreter::execute(&self.fused, input).unwrap_or(0)
     }
 
     /// The program as text, one line per instruction, byte for byte as tcpdump prints it.

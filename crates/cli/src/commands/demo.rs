@@ -166,7 +166,7 @@ fn show(file: &Path) -> Result<u64> {
     let mut source = capture::open_file(file)?;
     let mut printer = Printer::new(&PrintArgs::default(), false);
     let mut count = 0;
-    while let Some(batch) = source.next_batch(Duration::ZERO)? {
+    while let Some(batch) = source.next_batch(Duration::MAX)? {
         printer.batch(&batch.truncate(SHOWN.saturating_sub(count)))?;
         count += batch.len();
     }

@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use linerate::base::{LinkType, Source};
 use linerate::bpf::classic::{Format, Input};
 use linerate::capture::{self, MAX_SNAPLEN};
@@ -65,9 +65,7 @@ fn verdicts(text: &str, file: &Path, snaplen: u32) -> Result<()> {
     let mut source = capture::open_file(file)?;
     let mut programs = Vec::new();
     let mut lines = String::new();
-    while let Some(batch) =
-        source.next_batch(Duration::ZERO).with_context(|| file.display().to_string())?
-    {
+    while let Some(batch) = source.next_batch(Duration::MAX)? {
         for interface in batch.interfaces().iter().skip(programs.len()) {
             programs.push(compile::for_user(text, interface.link_type, snaplen)?);
         }

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use linerate::base::{Source, Timestamp};
 use linerate::capture::{self, FileSource, Filtered, Interrupt};
 
@@ -93,7 +93,7 @@ impl Reading {
         for warning in source.get_ref().warnings() {
             anstream::eprintln!("linerate: {}: {warning}", path.display());
         }
-        result.with_context(|| path.display().to_string())
+        result
     }
 
     /// Filters are compiled before the first packet for the interfaces known by then, so that a mistake

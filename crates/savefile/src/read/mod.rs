@@ -7,6 +7,7 @@
 //! table; the batch lends window and table out. No packet is copied out of the window, and nothing is
 //! allocated per packet.
 
+mod detached;
 mod fault;
 mod format;
 mod input;
@@ -18,6 +19,7 @@ mod table;
 mod warning;
 mod window;
 
+pub use detached::Detached;
 pub use reader::Reader;
 pub use table::Recorded;
 pub use warning::Warning;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use linerate_base::{Batch, Error, ErrorKind, Interface, Result, Source, Stats};
 
+use super::detached::Detached;
 use super::fault::Fault;
 use super::format::Format;
 use super::input::Input;
@@ -80,6 +81,20 @@ impl<R: Read> Reader<R> {
     /// at the end of most files.
     pub fn recorded(&self) -> &[Recorded] {
         &self.table.recorded
+    }
+
+    /// Fills `packets` with the next batch, as [`next_batch`](Source::next_batch) would lend it out, and
+    /// with the interfaces after the first `known`; takes over the memory that it had. False at the end.
+    ///
+    /// # Errors
+    /// As for [`next_batch`](Source::next_batch).
+    pub fn detach(&mut self, packets: &mut Detached, known: usize) -> Result<bool> {
+        let more = self.next_batch(Duration::MAX)?.is_some();
+        packets.new_interfaces = self.table.interfaces[known..].to_vec();
+        packets.descriptors.clear();
+        mem::swap(&mut packets.descriptors, &mut self.table.descriptors);
+        packets.end = self.window.exchange(&mut packets.region);
+        Ok(more)
     }
 
     /// Reads once and parses what came. Returns false when a signal interrupted the wait.

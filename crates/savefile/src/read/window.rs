@@ -1,6 +1,7 @@
 //! The reused buffer through which a file passes.
 
 use std::io::{self, Read};
+use std::mem;
 
 /// Bytes read at a time: large enough to make the system call cheap (some 20 ns for each of a few
 /// thousand packets), small enough to stay in the second-level cache until the packets were used.
@@ -65,6 +66,20 @@ impl<R: Read> Window<R> {
         let count = self.input.read(&mut self.buffer[self.end..room])?;
         self.end += count;
         Ok(count)
+    }
+
+    /// Goes on with `spare` as the buffer, to which the bytes not yet consumed move, and leaves the buffer
+    /// so far in its place; gives the length of the region that it holds.
+    pub(super) fn exchange(&mut self, spare: &mut Vec<u8>) -> usize {
+        let (end, rest) = (self.end, &self.buffer[self.start..self.end]);
+        if spare.len() < rest.len().max(SIZE) {
+            spare.resize(rest.len().max(SIZE), 0);
+        }
+        spare[..rest.len()].copy_from_slice(rest);
+        self.base += self.start as u64;
+        (self.start, self.end) = (0, rest.len());
+        mem::swap(&mut self.buffer, spare);
+        end
     }
 
     fn drop_consumed(&mut self) {
