@@ -57,13 +57,15 @@ impl LiveLine {
 fn line(stats: &Stats, rate: u64, elapsed: Duration) -> String {
     let seconds = elapsed.as_secs();
     let mut text = format!(
-        "{}:{:02}  {} packets  {}/s  {} dropped",
+        "{}:{:02}  {} packets  {}/s",
         seconds / 60,
         seconds % 60,
         grouped(stats.delivered),
         grouped(rate),
-        grouped(stats.dropped)
     );
+    if stats.dropped > 0 {
+        text += &format!("  {} dropped", grouped(stats.dropped));
+    }
     if let Some(lost @ 1..) = stats.interface_dropped {
         text += &format!("  {} lost by the interface", grouped(lost));
     }

@@ -1,5 +1,6 @@
 //! Standard output: buffered, coloured where wanted, visible at once on a terminal.
 
+use std::fmt;
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 
 use crate::args::ColorArg;
@@ -33,6 +34,19 @@ impl Output {
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }
+}
+
+/// Writes a line on standard output, past the buffer of [`Output`].
+///
+/// # Errors
+/// When standard output cannot take it.
+pub(crate) fn line(text: impl fmt::Display) -> io::Result<()> {
+    writeln!(io::stdout(), "{text}")
+}
+
+/// Says something on standard error. That nobody hears it is no reason to end.
+pub(crate) fn tell(text: impl fmt::Display) {
+    let _ = writeln!(io::stderr(), "linerate: {text}");
 }
 
 /// Settles for the whole process when colour is used.

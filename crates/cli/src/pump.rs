@@ -8,7 +8,7 @@ use linerate::capture::Interrupt;
 
 use crate::live::LiveLine;
 use crate::signals::Requests;
-use crate::summary;
+use crate::{output, summary};
 
 /// Somebody who wants the packets: printer, saver.
 pub(crate) trait Consumer {
@@ -101,7 +101,7 @@ impl Pump {
     /// The interface may come back, and a long capture should then still be there.
     fn say_down(&mut self, error: &Error) {
         self.live.clear();
-        anstream::eprintln!("linerate: {error}; waiting for it to come back");
+        output::tell(format_args!("{error}; waiting for it to come back"));
     }
 
     fn wants_end(&self, consumers: &[&mut dyn Consumer]) -> bool {

@@ -1,6 +1,7 @@
 //! What became of every packet, said at the end and whenever the user asks.
 
 use std::fmt::Write as _;
+use std::io::{self, Write as _};
 
 use linerate::base::Stats;
 
@@ -18,7 +19,8 @@ pub(crate) fn settle(mut stats: Stats, taken: u64) -> Stats {
 /// Prints the counters on standard error, beside the live line.
 pub(crate) fn report(stats: &Stats, live: &mut LiveLine) {
     live.clear();
-    anstream::eprint!("{}", text(stats));
+    // A terminal that is gone is no reason to fail.
+    let _ = io::stderr().write_all(text(stats).as_bytes());
 }
 
 /// True when packets were lost, by us or by the interface.

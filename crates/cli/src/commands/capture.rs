@@ -16,7 +16,7 @@ use crate::pump::{Consumer, Pump};
 use crate::save::{SavePlan, Saver};
 use crate::show::Printer;
 use crate::signals::Requests;
-use crate::{compile, expression, summary};
+use crate::{compile, expression, output, summary};
 
 pub(super) fn run(args: &CaptureArgs) -> Result<Outcome> {
     if args.list_interfaces {
@@ -118,15 +118,15 @@ fn settle(
 
 fn announce(capture: &Capture, notes: &[String]) {
     for note in notes.iter().chain(&capture.notes) {
-        anstream::eprintln!("linerate: {note}");
+        output::tell(note);
     }
     let Interface { name, link_type, snaplen, .. } = &capture.interface;
     let described = link_type.description().map_or(String::new(), |text| format!(" ({text})"));
-    anstream::eprintln!(
-        "linerate: listening on {name}, link type {link_type}{described}, \
+    output::tell(format_args!(
+        "listening on {name}, link type {link_type}{described}, \
          snaplen {snaplen} bytes, back end {}",
         capture.backend
-    );
+    ));
 }
 
 fn now() -> Timestamp {

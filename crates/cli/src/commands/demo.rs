@@ -20,7 +20,7 @@ use crate::pump::{Consumer, Pump};
 use crate::save::SavePlan;
 use crate::show::Printer;
 use crate::signals::Requests;
-use crate::{compile, summary};
+use crate::{compile, output, summary};
 
 const FILTER: &str = "tcp port 80";
 const PAGES: [&str; 3] = ["/", "/about", "/large"];
@@ -33,19 +33,26 @@ pub(super) fn run() -> Result<Outcome> {
     become_root()?;
     let lab = Lab::plan().host("server").host("client").without_offloads().build()?;
     let (server, client) = (lab.host("server"), lab.host("client"));
-    println!("Two hosts on one wire: server {}, client {}.", server.ipv4(), client.ipv4());
+    output::line(format_args!(
+        "Two hosts on one wire: server {}, client {}.",
+        server.ipv4(),
+        client.ipv4()
+    ))?;
 
     let folder = tempfile::tempdir().context("make a folder for the savefile")?;
     let file = folder.path().join("demo.pcapng");
-    println!("\n$ linerate capture -i {} -w demo.pcapng '{FILTER}'", server.interface());
+    output::line(format_args!(
+        "\n$ linerate capture -i {} -w demo.pcapng '{FILTER}'",
+        server.interface()
+    ))?;
     let stats = save(server, client, &file)?;
-    print!("{}", summary::text(&stats));
+    output::line(summary::text(&stats).trim_end())?;
 
-    println!("\n$ linerate read demo.pcapng");
+    output::line("\n$ linerate read demo.pcapng")?;
     let read = show(&file)?;
     ensure!(read == stats.delivered, "read {read} packets of {} captured", stats.delivered);
     ensure!(stats.balances(), "the counters do not balance: {stats:?}");
-    println!("\nEvery packet is accounted for, and all that were captured were read back.");
+    output::line("\nEvery packet is accounted for, and all that were captured were read back.")?;
     Ok(Outcome::Success)
 }
 
@@ -133,7 +140,11 @@ fn fetch(server: Ipv4Addr) -> Result<()> {
         let mut body = String::new();
         let mut response = ureq::get(&url).call().with_context(|| format!("fetch {url}"))?;
         response.body_mut().as_reader().read_to_string(&mut body)?;
-        println!("client: GET {page} -> {}, {} bytes", response.status(), body.len());
+        output::line(format_args!(
+            "client: GET {page} -> {}, {} bytes",
+            response.status(),
+            body.len()
+        ))?;
     }
     Ok(())
 }
@@ -144,7 +155,7 @@ fn chat(from: Ipv4Addr, to: Ipv4Addr) -> Result<()> {
         // The port is closed; its ICMP errors come back through the socket.
         let _ = socket.send_to(format!("datagram {number}").as_bytes(), (to, 9));
     }
-    println!("client: {DATAGRAMS} datagrams that the filter is to turn away");
+    output::line(format_args!("client: {DATAGRAMS} datagrams that the filter is to turn away"))?;
     Ok(())
 }
 
@@ -172,7 +183,7 @@ fn show(file: &Path) -> Result<u64> {
     }
     printer.idle()?;
     if count > SHOWN {
-        println!("... and {} more", count - SHOWN);
+        output::line(format_args!("... and {} more", count - SHOWN))?;
     }
     Ok(count as u64)
 }

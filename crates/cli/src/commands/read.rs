@@ -14,7 +14,7 @@ use crate::pump::{Consumer, Pump};
 use crate::save::{SavePlan, Saver};
 use crate::show::Printer;
 use crate::signals::Requests;
-use crate::{compile, expression};
+use crate::{compile, expression, output};
 
 pub(super) fn run(args: &ReadArgs) -> Result<Outcome> {
     let plan = Plan::new(args)?;
@@ -25,7 +25,7 @@ pub(super) fn run(args: &ReadArgs) -> Result<Outcome> {
             interrupt,
             limit: args.limit,
             deadline: None,
-            live: LiveLine::new(false),
+            live: LiveLine::new(!plan.prints),
         },
         printer: plan.prints.then(|| Printer::new(&args.print, false)),
         save: plan.save,
@@ -36,7 +36,7 @@ pub(super) fn run(args: &ReadArgs) -> Result<Outcome> {
     let result = plan.files.iter().try_for_each(|file| reading.file(file));
     let finished = reading.finish();
     if args.count {
-        println!("{} packets", reading.packets);
+        output::line(format_args!("{} packets", reading.packets))?;
     }
     result.and(finished).map(|()| Outcome::Success)
 }
@@ -91,7 +91,7 @@ impl Reading {
         }
         let result = self.drain(&mut source);
         for warning in source.get_ref().warnings() {
-            anstream::eprintln!("linerate: {}: {warning}", path.display());
+            output::tell(format_args!("{}: {warning}", path.display()));
         }
         result
     }

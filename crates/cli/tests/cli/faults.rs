@@ -50,12 +50,38 @@ fn a_device_that_takes_nothing_is_reported() {
     assert!(done.stderr.contains("No space left on device"), "{done:?}");
 }
 
+const PRINTING: [&[&str]; 6] = [
+    &["filter", "ip"],
+    &["interfaces"],
+    &["interfaces", "--json"],
+    &["man"],
+    &["completions", "bash"],
+    &["capture", "-i", "lo", "-L"],
+];
+
 #[test]
 fn standard_output_that_takes_nothing_is_reported() {
-    let full = || fs::File::options().write(true).open("/dev/full").unwrap();
-    let mut command = Command::new(LINERATE);
-    let done = finish(command.args(["filter", "ip"]).stdout(full()).stderr(Stdio::piped()));
-    assert_eq!(done.code(), 1, "{done:?}");
+    for args in PRINTING {
+        let full = fs::File::options().write(true).open("/dev/full").unwrap();
+        let done = finish(Command::new(LINERATE).args(args).stdout(full).stderr(Stdio::piped()));
+        assert_eq!(done.code(), 1, "{done:?}");
+        assert!(done.stderr.contains("No space left on device"), "{done:?}");
+    }
+}
+
+#[test]
+fn output_that_nobody_reads_is_no_error() {
+    for args in PRINTING {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut command = Command::new(LINERATE);
+        let done = finish(command.args(args).stdout(writer.try_clone().unwrap()).stderr(writer));
+        assert_eq!(done.code(), 0, "{args:?}");
+    }
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let done = finish(Command::new(LINERATE).args(["filter", "nonsense and"]).stderr(writer));
+    assert_eq!(done.code(), 2, "an error that nobody hears is one all the same");
 }
 
 #[test]
