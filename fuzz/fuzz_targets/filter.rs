@@ -6,27 +6,14 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use linerate_base::LinkType;
 use linerate_bpf::classic::Input;
-use linerate_filter::{Filter, Hermetic, Options, Verdict, compile};
-
-const LINK_TYPES: [LinkType; 9] = [
-    LinkType::ETHERNET,
-    LinkType::LINUX_SLL,
-    LinkType::LINUX_SLL2,
-    LinkType::RAW,
-    LinkType::IPV4,
-    LinkType::IPV6,
-    LinkType::NULL,
-    LinkType::LOOP,
-    LinkType::PPP,
-];
+use linerate_filter::{Filter, Hermetic, Options, Verdict, compile, link_types};
 
 fuzz_target!(|bytes: &[u8]| {
     let Some((&[link, length], rest)) = bytes.split_first_chunk() else { return };
     let Some((expression, packet)) = rest.split_at_checked(length.into()) else { return };
     let Ok(expression) = str::from_utf8(expression) else { return };
-    let link_type = LINK_TYPES[usize::from(link) % LINK_TYPES.len()];
+    let Some(link_type) = link_types().nth(usize::from(link) % link_types().len()) else { return };
     let plain = Options { optimise: false, ..Options::new(link_type, &Hermetic) };
     let optimised = Options { optimise: true, ..plain };
     match (compile(expression, &plain), compile(expression, &optimised)) {

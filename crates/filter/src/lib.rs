@@ -35,5 +35,6 @@ pub use error::{Error, ErrorKind, Result};
 pub use filter::{Filter, compile};
 pub use ir::evaluate::Verdict;
 pub use options::{Options, Target};
+pub use sema::layout::link_types;
 pub use sema::resolver::{Hermetic, Resolver, Transport};
 pub use syntax::Span;

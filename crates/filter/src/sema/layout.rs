@@ -30,20 +30,26 @@ pub(crate) enum Link {
     Ppp,
 }
 
+const KNOWN: [(LinkType, Link); 9] = [
+    (LinkType::ETHERNET, Link::Ethernet),
+    (LinkType::LINUX_SLL, Link::Cooked),
+    (LinkType::LINUX_SLL2, Link::Cooked2),
+    (LinkType::RAW, Link::Raw),
+    (LinkType::IPV4, Link::Ipv4),
+    (LinkType::IPV6, Link::Ipv6),
+    (LinkType::NULL, Link::Null),
+    (LinkType::LOOP, Link::Loop),
+    (LinkType::PPP, Link::Ppp),
+];
+
+/// The link types that filters can be compiled for.
+pub fn link_types() -> impl ExactSizeIterator<Item = LinkType> {
+    KNOWN.iter().map(|(link_type, _)| *link_type)
+}
+
 impl Link {
     pub(crate) fn from_type(link_type: LinkType) -> Option<Self> {
-        Some(match link_type {
-            LinkType::ETHERNET => Self::Ethernet,
-            LinkType::LINUX_SLL => Self::Cooked,
-            LinkType::LINUX_SLL2 => Self::Cooked2,
-            LinkType::RAW => Self::Raw,
-            LinkType::IPV4 => Self::Ipv4,
-            LinkType::IPV6 => Self::Ipv6,
-            LinkType::NULL => Self::Null,
-            LinkType::LOOP => Self::Loop,
-            LinkType::PPP => Self::Ppp,
-            _ => return None,
-        })
+        KNOWN.iter().find(|(known, _)| *known == link_type).map(|(_, link)| *link)
     }
 
     pub(crate) fn description(self) -> &'static str {

@@ -2,19 +2,6 @@
 
 use linerate_base::LinkType;
 
-/// The link types that filters are supported for.
-pub(crate) const LINK_TYPES: [LinkType; 9] = [
-    LinkType::ETHERNET,
-    LinkType::LINUX_SLL,
-    LinkType::LINUX_SLL2,
-    LinkType::RAW,
-    LinkType::IPV4,
-    LinkType::IPV6,
-    LinkType::NULL,
-    LinkType::LOOP,
-    LinkType::PPP,
-];
-
 const SOURCE: [u8; 4] = [10, 1, 2, 3];
 const DESTINATION: [u8; 4] = [192, 168, 1, 9];
 

@@ -7,11 +7,10 @@
 mod common;
 mod generate;
 
-use common::LINK_TYPES;
 use generate::{expression, soup};
 use linerate_base::LinkType;
 use linerate_bpf::classic::{Ancillary, Input};
-use linerate_filter::{ErrorKind, Hermetic, Options, Target, Verdict, compile};
+use linerate_filter::{ErrorKind, Hermetic, Options, Target, Verdict, compile, link_types};
 use linerate_sys::libpcap::{CompileFor, Libpcap};
 use proptest::prelude::*;
 use std::net::Ipv4Addr;
@@ -19,7 +18,7 @@ use std::net::Ipv4Addr;
 const SNAPLEN: u32 = 65_535;
 
 fn link_type() -> impl Strategy<Value = LinkType> {
-    prop::sample::select(LINK_TYPES.to_vec())
+    prop::sample::select(link_types().collect::<Vec<_>>())
 }
 
 /// A packet of `link_type`, perhaps with a byte changed, and how much of it was captured.
