@@ -112,7 +112,8 @@ impl Error {
         let width = |text: Option<&str>| text.map_or(0, |text| text.chars().count());
         let before = width(line.get(..span.start));
         let carets = width(line.get(span.start..span.end)).max(1);
-        write!(f, "\n  {line}\n  {:before$}{}", "", "^".repeat(carets))
+        // Not as the width of a format, which ends at 65,535.
+        write!(f, "\n  {line}\n  {}{}", " ".repeat(before), "^".repeat(carets))
     }
 }
 

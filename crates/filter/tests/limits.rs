@@ -123,6 +123,19 @@ fn balanced_arithmetic_needs_few_results_at_once() {
 }
 
 #[test]
+fn a_mistake_far_along_is_shown() {
+    for text in [
+        format!("{} or hst 1.2.3.4", hosts(10_000)),
+        format!("len = {}1", "-".repeat(100_000)),
+        format!("len = {}1", "- ".repeat(100_000)),
+        format!("host {}", "a".repeat(100_000)),
+    ] {
+        let shown = for_user(&text).expect_err("refused").to_string();
+        assert!(shown.ends_with('^'));
+    }
+}
+
+#[test]
 fn unsupported_link_types_are_named() {
     let options = Options::new(LinkType::IEEE802_11, &Hermetic);
     let error = compile("ip", &options).expect_err("refused");
