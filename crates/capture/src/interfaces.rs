@@ -55,7 +55,9 @@ pub(crate) fn not_found(name: &str) -> Error {
     let names = interfaces().unwrap_or_default().into_iter().map(|capturable| capturable.name);
     let list = "`linerate interfaces` lists them";
     let near = names.min_by_key(|candidate| distance(name, candidate));
-    let advice = match near.filter(|candidate| distance(name, candidate) <= 2) {
+    // With every letter another, nothing of the name is left.
+    let most = 2.min(name.chars().count().saturating_sub(1));
+    let advice = match near.filter(|candidate| distance(name, candidate) <= most) {
         Some(near) => format!("is {near} meant? {list}"),
         None => list.into(),
     };

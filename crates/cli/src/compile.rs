@@ -1,26 +1,32 @@
 //! Filters for the commands: the text compiled for where it will run.
 
+use std::net::Ipv4Addr;
+
 use anyhow::Result;
 use linerate::base::{Interface, LinkType};
-use linerate::bpf::classic::Program;
-use linerate::capture;
+use linerate::capture::{self, MAX_SNAPLEN};
 use linerate::filter::{self, ErrorKind, Filter, Options, Target};
 
 use crate::exit::usage;
-use crate::resolver::System;
+use crate::resolver::SYSTEM;
 
-/// The text compiled for packets as they are delivered.
+/// Options for packets as a savefile has them, with this machine's names. The netmask of the network
+/// that they are from is not known; as with tcpdump, `ip broadcast` then means all ones or all zeroes.
+pub(crate) fn options(link_type: LinkType, snaplen: u32) -> Options<'static> {
+    let netmask = Some(Ipv4Addr::UNSPECIFIED);
+    Options { snaplen, netmask, ..Options::new(link_type, &SYSTEM) }
+}
+
+/// The text compiled.
 ///
 /// # Errors
 /// Of usage, with the place in the text.
-pub(crate) fn for_user(text: &str, link_type: LinkType, snaplen: u32) -> Result<Program> {
-    let filter =
-        compile(text, link_type, snaplen, Target::User).map_err(|error| explain(&error))?;
-    Ok(program(&filter))
+pub(crate) fn compile(text: &str, options: &Options<'_>) -> Result<Filter> {
+    filter::compile(text, options).map_err(|error| explain(&error))
 }
 
-/// The text compiled for a live capture: for the kernel where it can take it, and for user space.
-/// Where only user space can, a note says why.
+/// The text compiled for a live capture, on a network with this mask: for the kernel where it can take
+/// it, and for user space. Where only user space can, a note says why.
 ///
 /// # Errors
 /// Of usage, with the place in the text.
@@ -28,21 +34,19 @@ pub(crate) fn for_capture(
     text: &str,
     link_type: LinkType,
     snaplen: u32,
+    netmask: Option<Ipv4Addr>,
 ) -> Result<(capture::Filter, Option<String>)> {
-    let known = |options: &mut Options<'_>| {
-        options.snaplen = snaplen;
-        options.metadata = true;
-    };
-    let user = with_options(text, link_type, known)?;
-    let (kernel, note) = match compile(text, link_type, snaplen, Target::Kernel) {
-        Ok(filter) => (Some(program(&filter)), None),
+    let options = Options { netmask, ..options(link_type, snaplen) };
+    let user = compile(text, &Options { metadata: true, ..options })?;
+    let (kernel, note) = match filter::compile(text, &Options { target: Target::Kernel, ..options })
+    {
+        Ok(filter) => (Some(filter.program().clone()), None),
         Err(error) if error.user_space_can() => {
-            let note = format!("filtering in user space: {}", error.message());
-            (None, Some(note))
+            (None, Some(format!("filtering in user space: {}", error.message())))
         }
         Err(error) => return Err(explain(&error)),
     };
-    Ok((capture::Filter { text: text.into(), kernel, user: program(&user) }, note))
+    Ok((capture::Filter { text: text.into(), kernel, user: user.program().clone() }, note))
 }
 
 /// Programs for the interfaces of a savefile, each for the link type that it has; none where there is
@@ -55,47 +59,13 @@ pub(crate) fn for_savefile(text: &str, known: &[Interface]) -> Result<capture::C
         return Ok(Box::new(|_| Ok(None)));
     }
     for interface in known {
-        for_user(text, interface.link_type, capture::MAX_SNAPLEN)?;
+        compile(text, &options(interface.link_type, MAX_SNAPLEN))?;
     }
     let text = text.to_owned();
     Ok(Box::new(move |interface: &Interface| {
-        let compiled = compile(&text, interface.link_type, capture::MAX_SNAPLEN, Target::User);
-        compiled.map(|filter| Some(program(&filter))).map_err(Into::into)
+        let filter = filter::compile(&text, &options(interface.link_type, MAX_SNAPLEN))?;
+        Ok(Some(filter.program().clone()))
     }))
-}
-
-/// Compiles with this machine's names.
-///
-/// # Errors
-/// The compiler's.
-fn compile(
-    text: &str,
-    link_type: LinkType,
-    snaplen: u32,
-    target: Target,
-) -> filter::Result<Filter> {
-    let resolver = System::default();
-    let options = Options { snaplen, target, ..Options::new(link_type, &resolver) };
-    filter::compile(text, &options)
-}
-
-/// The filter that `linerate filter` shows, with the options as `set` leaves them.
-///
-/// # Errors
-/// Of usage, with the place in the text.
-pub(crate) fn with_options(
-    text: &str,
-    link_type: LinkType,
-    set: impl FnOnce(&mut Options<'_>),
-) -> Result<Filter> {
-    let resolver = System::default();
-    let mut options = Options::new(link_type, &resolver);
-    set(&mut options);
-    filter::compile(text, &options).map_err(|error| explain(&error))
-}
-
-fn program(filter: &Filter) -> Program {
-    filter.program().clone()
 }
 
 /// The error as the user is to see it, with the place on lines of its own: a mistake in the text is one

@@ -5,6 +5,8 @@ use std::time::{Duration, Instant};
 
 use linerate::base::Stats;
 
+use terminal_size::{Width, terminal_size_of};
+
 use crate::units::grouped;
 
 const EVERY: Duration = Duration::from_millis(500);
@@ -38,7 +40,7 @@ impl LiveLine {
         if self.visible {
             let span = self.shown.elapsed().as_secs_f64();
             let rate = (stats.delivered - self.delivered) as f64 / span;
-            let text = line(stats, rate as u64, self.began.elapsed());
+            let text = fitted(line(stats, rate as u64, self.began.elapsed()));
             let _ = write!(io::stderr(), "\r\x1b[K{text}");
         }
         self.delivered = stats.delivered;
@@ -52,6 +54,14 @@ impl LiveLine {
             let _ = write!(io::stderr(), "\r\x1b[K");
         }
     }
+}
+
+/// Cut to the terminal's width: a line that wraps cannot be overwritten.
+fn fitted(mut line: String) -> String {
+    if let Some((Width(width), _)) = terminal_size_of(io::stderr()) {
+        line.truncate(usize::from(width).saturating_sub(1)); // it is all ASCII
+    }
+    line
 }
 
 fn line(stats: &Stats, rate: u64, elapsed: Duration) -> String {

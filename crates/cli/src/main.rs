@@ -13,6 +13,7 @@ mod commands;
 mod compile;
 mod exit;
 mod expression;
+mod hint;
 mod live;
 mod machine;
 mod names;
@@ -30,7 +31,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 fn main() -> ExitCode {
-    let cli = args::Cli::parse();
+    let cli = args::Cli::try_parse().unwrap_or_else(|error| hint::exit(&error));
     output::set_color(cli.color);
     exit::code(commands::run(cli.command))
 }

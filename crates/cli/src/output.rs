@@ -3,6 +3,8 @@
 use std::fmt;
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 
+use anyhow::{Context, Result};
+
 use crate::args::ColorArg;
 
 /// Buffered standard output.
@@ -22,27 +24,37 @@ impl Output {
     ///
     /// # Errors
     /// When standard output does.
-    pub(crate) fn lines(&mut self, text: &str) -> io::Result<()> {
-        self.out.write_all(text.as_bytes())?;
-        if self.at_once { self.out.flush() } else { Ok(()) }
+    pub(crate) fn lines(&mut self, text: &str) -> Result<()> {
+        self.out.write_all(text.as_bytes()).context(ASKED)?;
+        if self.at_once { self.flush() } else { Ok(()) }
     }
 
     /// Makes everything visible.
     ///
     /// # Errors
     /// When standard output cannot take it.
-    pub(crate) fn flush(&mut self) -> io::Result<()> {
-        self.out.flush()
+    pub(crate) fn flush(&mut self) -> Result<()> {
+        self.out.flush().context(ASKED)
     }
+}
+
+/// Writes on standard output, past the buffer of [`Output`].
+///
+/// # Errors
+/// When standard output cannot take it.
+pub(crate) fn text(text: impl fmt::Display) -> Result<()> {
+    write!(io::stdout(), "{text}").context(ASKED)
 }
 
 /// Writes a line on standard output, past the buffer of [`Output`].
 ///
 /// # Errors
 /// When standard output cannot take it.
-pub(crate) fn line(text: impl fmt::Display) -> io::Result<()> {
-    writeln!(io::stdout(), "{text}")
+pub(crate) fn line(text: impl fmt::Display) -> Result<()> {
+    self::text(format_args!("{text}\n"))
 }
+
+const ASKED: &str = "write standard output";
 
 /// Says something on standard error. That nobody hears it is no reason to end.
 pub(crate) fn tell(text: impl fmt::Display) {

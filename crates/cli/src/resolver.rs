@@ -37,6 +37,14 @@ impl Table {
     }
 }
 
+/// The system's names, read once.
+pub(crate) static SYSTEM: System = System {
+    networks: Table(OnceLock::new()),
+    services: Table(OnceLock::new()),
+    protocols: Table(OnceLock::new()),
+    ethers: Table(OnceLock::new()),
+};
+
 impl Resolver for System {
     fn hosts(&self, name: &str) -> Vec<IpAddr> {
         let found = (name, 0).to_socket_addrs();

@@ -1,12 +1,13 @@
 //! The consumer that saves packets.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, IsTerminal};
 use std::os::fd::AsFd;
-use std::path::Path;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use linerate::base::{self, Batch, Error, Interface, Stats, Timestamp};
+use linerate::base::{self, Batch, Error, ErrorKind, Interface, Stats, Timestamp};
 use linerate::savefile::{
     Compression, Counters, Format, Opener, Options, Output, Precision, Rotation, Rotator, Totals,
 };
@@ -21,6 +22,14 @@ pub(crate) struct SavePlan {
     options: Options,
     compression: Compression,
     packet_buffered: bool,
+    inputs: Vec<FileId>,
+}
+
+/// Device and inode: what tells files apart whatever their names.
+type FileId = (u64, u64);
+
+fn file_id(path: &Path) -> Option<FileId> {
+    path.metadata().ok().map(|meta| (meta.dev(), meta.ino()))
 }
 
 impl SavePlan {
@@ -35,6 +44,11 @@ impl SavePlan {
         if name == STDOUT && rotates {
             return Err(usage("standard output cannot be rotated: name a file with -w"));
         }
+        if name == STDOUT && io::stdout().is_terminal() {
+            return Err(usage(
+                "standard output is a terminal: redirect it, or name a file with -w",
+            ));
+        }
         if args.rotate_files.is_some() && !rotates {
             return Err(usage("-W counts the files of -C or -G: give one of them"));
         }
@@ -48,7 +62,14 @@ impl SavePlan {
             options: options(args.format.map_or_else(|| format_of_name(name), format)),
             compression: Compression::of_name(name),
             packet_buffered: args.packet_buffered,
+            inputs: Vec::new(),
         }))
+    }
+
+    /// The same plan, which refuses to write over the files that the packets come from.
+    pub(crate) fn sparing(mut self, inputs: &[PathBuf]) -> Self {
+        self.inputs = inputs.iter().filter_map(|path| file_id(path)).collect();
+        self
     }
 
     /// True when the savefile is standard output, which then is not free for text.
@@ -61,7 +82,7 @@ impl SavePlan {
     /// # Errors
     /// When it cannot be opened or written.
     pub(crate) fn open(self, interfaces: &[Interface], start: Timestamp) -> Result<Saver> {
-        let files = Files { compression: self.compression };
+        let files = Files { compression: self.compression, inputs: self.inputs };
         let rotator = Rotator::new(files, self.rotation, self.options, interfaces, start)?;
         Ok(Saver { rotator, packet_buffered: self.packet_buffered, full: false })
     }
@@ -143,12 +164,18 @@ impl Consumer for Saver {
 /// Opens files by name.
 struct Files {
     compression: Compression,
+    inputs: Vec<FileId>,
 }
 
 impl Opener for Files {
     type Output = Output<File>;
 
     fn open(&mut self, name: &str) -> base::Result<Output<File>> {
+        if file_id(Path::new(name)).is_some_and(|id| self.inputs.contains(&id)) {
+            let answered = "the packets are read from this very file";
+            return Err(Error::new(ErrorKind::Invalid, format!("create {name}"), answered)
+                .advise("give the copy another name"));
+        }
         create(name)
             .and_then(|file| Output::new(file, self.compression))
             .map_err(|error| Error::system(format!("create {name}"), error))

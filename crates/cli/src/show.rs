@@ -1,5 +1,7 @@
 //! The consumer that prints packets: a line each, with a dump if asked for, or a JSON object each.
 
+use std::fmt::Write as _;
+
 use anstyle::{AnsiColor, Style};
 use anyhow::Result;
 use jiff::tz::TimeZone;
@@ -46,11 +48,11 @@ impl Consumer for Printer {
             self.lines.write(self.number, &packet, &mut self.text);
             self.text.push('\n');
         }
-        Ok(self.output.lines(&self.text)?)
+        self.output.lines(&self.text)
     }
 
     fn idle(&mut self) -> Result<()> {
-        Ok(self.output.flush()?)
+        self.output.flush()
     }
 }
 
@@ -146,8 +148,29 @@ impl Lines for Json {
             captured: packet.data.len(),
             layers: Layers::new(packet).collect(),
         };
-        out.push_str(&serde_json::to_string(&record).expect("layers have text keys only"));
+        push_escaped(&serde_json::to_string(&record).expect("layers have text keys only"), out);
     }
+}
+
+/// Appends JSON with the characters escaped that JSON allows and a terminal acts upon: packets must not
+/// steer the terminal of those who look at them.
+fn push_escaped(json: &str, out: &mut String) {
+    if json.bytes().all(|byte| byte < 0x7f) {
+        out.push_str(json);
+        return;
+    }
+    for c in json.chars() {
+        if is_harmless(c) {
+            out.push(c);
+        } else {
+            let _ = write!(out, "\\u{:04x}", u32::from(c));
+        }
+    }
+}
+
+/// False for DEL and the C1 controls, and for those that change the direction of writing.
+fn is_harmless(c: char) -> bool {
+    !matches!(c, '\u{7f}'..='\u{9f}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 fn rfc3339(time: Timestamp) -> String {
@@ -158,6 +181,13 @@ fn rfc3339(time: Timestamp) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn json_does_not_steer_the_terminal() {
+        let mut out = String::new();
+        push_escaped("\"a\u{9b}31m\u{7f}\u{202e}\u{e4}\"", &mut out);
+        assert_eq!(out, "\"a\\u009b31m\\u007f\\u202e\u{e4}\"");
+    }
 
     #[test]
     fn json_times_have_nanoseconds_and_are_in_utc() {

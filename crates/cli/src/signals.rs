@@ -1,9 +1,11 @@
 //! Signals, turned into flags that the main loop looks at and a wake-up that ends its wait.
 
+use std::fs;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
+use std::time::Duration;
 
 use linerate::capture::Interrupt;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
@@ -17,23 +19,31 @@ pub(crate) struct Requests {
 }
 
 impl Requests {
-    /// Watches SIGINT, SIGTERM, SIGHUP and SIGUSR1 from now on; each of them triggers `interrupt`.
+    /// Watches SIGINT, SIGTERM, SIGHUP (unless it is ignored, as nohup(1) has it) and SIGUSR1 from now
+    /// on; each of them triggers `interrupt`.
     ///
     /// # Errors
     /// When the system refuses a handler or a thread.
     pub(crate) fn watch(interrupt: Interrupt) -> io::Result<Self> {
         let requests = Self::default();
-        let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGUSR1])?;
+        let mut signals = Signals::new([SIGINT, SIGTERM, SIGUSR1])?;
+        if !is_ignored(SIGHUP) {
+            signals.add_signal(SIGHUP)?;
+        }
         let seen = requests.clone();
         thread::Builder::new().name("signals".into()).spawn(move || {
             for signal in signals.forever() {
                 seen.note(signal);
                 interrupt.trigger();
+                if seen.stop_now() {
+                    insist(signal);
+                }
             }
         })?;
         Ok(requests)
     }
 
+    /// Notes what `signal` asks for.
     fn note(&self, signal: i32) {
         if signal == SIGUSR1 {
             self.report.store(true, Ordering::Relaxed);
@@ -61,4 +71,22 @@ impl Requests {
     pub(crate) fn take_report(&self) -> bool {
         self.report.swap(false, Ordering::Relaxed)
     }
+}
+
+/// The user has asked for an end twice. Whatever then still holds the process up, such as a pipe that
+/// nobody reads from, does so no longer than this.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+fn insist(signal: i32) {
+    thread::sleep(PATIENCE);
+    // Ends the process; where it cannot, there is nothing left to do here.
+    let _ = signal_hook::low_level::emulate_default_handler(signal);
+}
+
+/// True when whoever started this process had it ignore `signal` (proc_pid_status(5), SigIgn).
+fn is_ignored(signal: i32) -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> (signal - 1) & 1 != 0)
 }

@@ -51,7 +51,7 @@ pub(crate) fn megabytes(text: &str) -> Result<u64, String> {
 /// # Errors
 /// When the text is none of these, negative, or beyond what a clock holds.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
-    let (number, scale) = [("ms", 1e-3), ("s", 1.0), ("m", 60.0), ("h", 3600.0)]
+    let (number, scale) = [("ms", 1e-3), ("s", 1.0), ("m", 60.0), ("h", 3600.0), ("d", 86_400.0)]
         .iter()
         .find_map(|(suffix, scale)| Some((text.strip_suffix(suffix)?, *scale)))
         .unwrap_or((text, 1.0));

@@ -33,11 +33,11 @@ pub(crate) struct FilterArgs {
     #[arg(long)]
     pub(crate) kernel: bool,
 
-    /// Try the filter on this savefile.
-    #[arg(short = 'r', long = "read", value_name = "FILE", requires = "verdicts")]
+    /// Try the filter on this savefile: one verdict per packet and line.
+    #[arg(short = 'r', long = "read", value_name = "FILE", conflicts_with_all = ["dump", "ir", "kernel"])]
     pub(crate) read: Option<PathBuf>,
 
-    /// Print one verdict per packet and line: 0, or the bytes kept.
+    /// Print verdicts: 0, or the bytes kept (what -r does in any case).
     #[arg(long, requires = "read")]
     pub(crate) verdicts: bool,
 

@@ -61,3 +61,10 @@ pub(crate) struct PrintArgs {
     #[arg(short = 'l', long)]
     pub(crate) line_buffered: bool,
 }
+
+impl PrintArgs {
+    /// True when a way of printing is asked for that makes no sense without printing.
+    pub(crate) fn asks(&self) -> bool {
+        self.json || self.hex > 0 || self.hex_ascii > 0 || self.ascii > 0
+    }
+}

@@ -9,7 +9,7 @@ use super::{PrintArgs, SaveArgs};
 ///
 /// pcap and pcapng, plain or compressed by gzip, zstd or lz4, from a file or from standard input.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, override_usage = USAGE)]
 pub(crate) struct ReadArgs {
     /// A savefile, `-` for standard input; several are read one after another, and every
     /// word that is not an option then belongs to the filter.
@@ -35,9 +35,11 @@ pub(crate) struct ReadArgs {
     pub(crate) save: SaveArgs,
 
     /// The savefile (unless -r names it), then the filter, as in pcap-filter(7).
-    #[arg(value_name = "FILE] [FILTER")]
+    #[arg(value_name = "FILE [FILTER]")]
     pub(crate) words: Vec<OsString>,
 }
+
+const USAGE: &str = "linerate read [OPTIONS] FILE [FILTER]...\n       linerate read [OPTIONS] -r FILE... [FILTER]...";
 
 const EXAMPLES: &str = "\
 Examples:

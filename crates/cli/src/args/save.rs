@@ -28,7 +28,7 @@ pub(crate) struct SaveArgs {
     pub(crate) rotate_time: Option<u32>,
 
     /// With -C: keep this many files and overwrite the oldest. With -G: end after this many.
-    #[arg(short = 'W', long, value_name = "COUNT", requires = "write")]
+    #[arg(short = 'W', long, value_name = "COUNT", requires = "write", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) rotate_files: Option<u32>,
 
     /// Write each packet out as soon as it is captured.

@@ -1,12 +1,11 @@
 //! Rows as a table for people, or one JSON object a line.
 
 use std::fmt::Write as _;
-use std::io::{self, Write as _};
 
 use anyhow::Result;
 
 use super::row::Row;
-use crate::machine;
+use crate::{machine, output};
 
 /// Prints the rows on standard output.
 ///
@@ -14,8 +13,7 @@ use crate::machine;
 /// When standard output cannot take them.
 pub(crate) fn print(rows: &[Row], json: bool) -> Result<()> {
     let text = if json { lines(rows)? } else { table(rows) };
-    io::stdout().lock().write_all(text.as_bytes())?;
-    Ok(())
+    output::text(text)
 }
 
 fn lines(rows: &[Row]) -> Result<String> {

@@ -1,6 +1,7 @@
 //! `linerate capture`: a live interface to lines, or to savefiles.
 
 use std::io::{self, IsTerminal};
+use std::net::Ipv4Addr;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
@@ -8,7 +9,7 @@ use linerate::base::{Interface, LinkType, Stats, Timestamp};
 use linerate::capture::{self, Backend, Capture, Config, Directions, Interrupt};
 use linerate::sys::capability::{self, User};
 
-use crate::args::{CaptureArgs, DirectionArg, FilterArgs, InterfacesArgs};
+use crate::args::{CaptureArgs, DirectionArg, InterfacesArgs};
 use crate::commands::{filter, interfaces};
 use crate::exit::{Outcome, usage};
 use crate::live::LiveLine;
@@ -36,7 +37,6 @@ pub(super) fn run(args: &CaptureArgs) -> Result<Outcome> {
 struct Plan {
     config: Config,
     notes: Vec<String>,
-    link_type: LinkType,
     text: String,
     save: Option<SavePlan>,
     prints: bool,
@@ -56,22 +56,34 @@ impl Plan {
         }
         let mut config = config(args, interface)?;
         config.link_type = Some(link_type);
-        config.immediate |= prints && io::stdout().is_terminal();
-        config.filter = filter(&text, link_type, config.snaplen, &mut notes)?;
+        config.immediate |= args.save.packet_buffered || prints && io::stdout().is_terminal();
+        if !text.trim().is_empty() {
+            let netmask = Some(netmask(&config.interface));
+            let (filter, note) = compile::for_capture(&text, link_type, config.snaplen, netmask)?;
+            config.filter = Some(filter);
+            notes.extend(note);
+        }
+        if !prints && args.print.asks() {
+            notes.push("packets are saved, not printed: --print does both".into());
+        }
         let user = args.user.as_deref().map(user).transpose()?;
-        Ok(Self { config, notes, link_type, text, save, prints, user })
+        Ok(Self { config, notes, text, save, prints, user })
     }
 
-    /// `-d`: the program as it would be attached, as tcpdump shows it.
+    /// `-d`: the program as it will run, as tcpdump shows it.
     fn dump(&self, args: &CaptureArgs) -> Result<Outcome> {
-        filter::run(&FilterArgs {
-            dump: args.dump,
-            link_type: self.link_type.to_string(),
-            snaplen: self.config.snaplen.into(),
-            kernel: true,
-            filter: vec![self.text.clone().into()],
-            ..FilterArgs::default()
-        })
+        self.notes.iter().for_each(output::tell);
+        let format = filter::format(args.dump);
+        match &self.config.filter {
+            Some(filter) => {
+                output::text(filter.kernel.as_ref().unwrap_or(&filter.user).text(format))?;
+            }
+            None => {
+                let options = compile::options(LinkType::ETHERNET, self.config.snaplen);
+                output::text(compile::compile("", &options)?.program().text(format))?;
+            }
+        }
+        Ok(Outcome::Success)
     }
 
     fn carry_out(self, args: &CaptureArgs) -> Result<Outcome> {
@@ -80,10 +92,14 @@ impl Plan {
             let asked = || format!("go on as user {}", args.user.as_deref().unwrap_or_default());
             capability::become_user(user).with_context(asked)?;
         }
+        let interfaces = [Interface { filter: self.text, ..capture.interface.clone() }];
+        let saver = self.save.map(|plan| plan.open(&interfaces, now())).transpose();
+        let mut saver = match &args.user {
+            Some(user) => saver.with_context(|| format!("as user {user}"))?,
+            None => saver?,
+        };
         let requests = Requests::watch(self.config.interrupt.clone())?;
         announce(&capture, &self.notes);
-        let interfaces = [Interface { filter: self.text, ..capture.interface.clone() }];
-        let mut saver = self.save.map(|plan| plan.open(&interfaces, now())).transpose()?;
         let mut printer = self.prints.then(|| Printer::new(&args.print, true));
         let mut pump = Pump {
             requests,
@@ -183,18 +199,13 @@ fn link_type(args: &CaptureArgs, interface: &str) -> Result<LinkType> {
     })
 }
 
-fn filter(
-    text: &str,
-    link_type: LinkType,
-    snaplen: u32,
-    notes: &mut Vec<String>,
-) -> Result<Option<capture::Filter>> {
-    if text.trim().is_empty() {
-        return Ok(None);
-    }
-    let (filter, note) = compile::for_capture(text, link_type, snaplen)?;
-    notes.extend(note);
-    Ok(Some(filter))
+/// The mask of the interface's first IPv4 network; of one without, as tcpdump has it, 0.0.0.0.
+fn netmask(interface: &str) -> Ipv4Addr {
+    let all = capture::interfaces().unwrap_or_default();
+    let found = all.iter().filter_map(|c| c.interface.as_ref()).find(|i| i.name == interface);
+    let first = found.and_then(|i| i.addresses.iter().find(|address| address.ip.is_ipv4()));
+    let prefix = first.map_or(0, |address| u32::from(address.prefix));
+    Ipv4Addr::from(u32::MAX.checked_shl(32 - prefix).unwrap_or(0))
 }
 
 fn user(name: &str) -> Result<User> {

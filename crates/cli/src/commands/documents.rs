@@ -1,12 +1,11 @@
 //! `completions` and `man`: what the flags say of themselves.
 
-use std::io::{self, Write};
-
 use anyhow::Result;
 use clap::CommandFactory;
 
 use crate::args::{Cli, CompletionsArgs, ManArgs};
 use crate::exit::{Outcome, usage};
+use crate::output;
 
 /// Prints a shell's completion script.
 ///
@@ -15,7 +14,7 @@ use crate::exit::{Outcome, usage};
 pub(crate) fn completions(args: &CompletionsArgs) -> Result<Outcome> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "linerate", &mut script);
-    io::stdout().write_all(&script)?;
+    output::text(String::from_utf8_lossy(&script))?;
     Ok(Outcome::Success)
 }
 
@@ -33,7 +32,9 @@ pub(crate) fn man(args: &ManArgs) -> Result<Outcome> {
             .ok_or_else(|| usage(format!("no command `{name}`; `linerate --help` lists them")))?,
     };
     let mut page = Vec::new();
-    clap_mangen::Man::new(described.clone()).render(&mut page)?;
-    io::stdout().write_all(&page)?;
+    let version = concat!("linerate ", env!("CARGO_PKG_VERSION"));
+    let man = clap_mangen::Man::new(described.clone()).source(version).manual("User commands");
+    man.render(&mut page)?;
+    output::text(String::from_utf8_lossy(&page))?;
     Ok(Outcome::Success)
 }

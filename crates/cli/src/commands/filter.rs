@@ -1,7 +1,6 @@
 //! `linerate filter`: a filter's program, its intermediate form, or its verdicts on a savefile.
 
 use std::fmt::Write as _;
-use std::io::{self, Write as _};
 use std::path::Path;
 use std::time::Duration;
 
@@ -9,34 +8,32 @@ use anyhow::Result;
 use linerate::base::{LinkType, Source};
 use linerate::bpf::classic::{Format, Input};
 use linerate::capture::{self, MAX_SNAPLEN};
-use linerate::filter::Target;
+use linerate::filter::{Options, Target};
 
 use crate::args::FilterArgs;
 use crate::exit::{Outcome, usage};
-use crate::{compile, expression};
+use crate::{compile, expression, output};
 
-pub(crate) fn run(args: &FilterArgs) -> Result<Outcome> {
+pub(super) fn run(args: &FilterArgs) -> Result<Outcome> {
     let text = expression::text(&args.filter, args.filter_file.as_deref())?;
+    let options = Options {
+        optimise: !args.no_optimize,
+        target: if args.kernel { Target::Kernel } else { Target::User },
+        ..compile::options(link_type(args)?, snaplen(args)?)
+    };
     match &args.read {
-        Some(file) => verdicts(&text, file, snaplen(args)?)?,
-        None => show(&text, args)?,
+        Some(file) => verdicts(&text, file, &options)?,
+        None => show(&text, args, &options)?,
     }
     Ok(Outcome::Success)
 }
 
-fn show(text: &str, args: &FilterArgs) -> Result<()> {
-    let filter = compile::with_options(text, link_type(args)?, |options| {
-        options.optimise = !args.no_optimize;
-        options.target = if args.kernel { Target::Kernel } else { Target::User };
-        options.snaplen = args.snaplen as u32;
-    })?;
-    let shown = if args.ir {
-        filter.ir().to_string()
-    } else {
-        filter.program().text(format(args.dump)).to_string()
-    };
-    io::stdout().write_all(shown.as_bytes())?;
-    Ok(())
+fn show(text: &str, args: &FilterArgs, options: &Options<'_>) -> Result<()> {
+    let filter = compile::compile(text, options)?;
+    if args.ir {
+        return output::text(filter.ir());
+    }
+    output::text(filter.program().text(format(args.dump)))
 }
 
 fn snaplen(args: &FilterArgs) -> Result<u32> {
@@ -52,7 +49,8 @@ fn link_type(args: &FilterArgs) -> Result<LinkType> {
     })
 }
 
-fn format(count: u8) -> Format {
+/// The form that this many `-d` ask for; one and none mean the same.
+pub(super) fn format(count: u8) -> Format {
     match count {
         0 | 1 => Format::Listing,
         2 => Format::CArray,
@@ -60,21 +58,22 @@ fn format(count: u8) -> Format {
     }
 }
 
-/// One verdict per packet and line, in the order of the file.
-fn verdicts(text: &str, file: &Path, snaplen: u32) -> Result<()> {
+/// One verdict per packet and line, in the order of the file, each interface with its own link type.
+fn verdicts(text: &str, file: &Path, options: &Options<'_>) -> Result<()> {
     let mut source = capture::open_file(file)?;
-    let mut programs = Vec::new();
+    let mut filters = Vec::new();
     let mut lines = String::new();
     while let Some(batch) = source.next_batch(Duration::MAX)? {
-        for interface in batch.interfaces().iter().skip(programs.len()) {
-            programs.push(compile::for_user(text, interface.link_type, snaplen)?);
+        for interface in batch.interfaces().iter().skip(filters.len()) {
+            let options = Options { link_type: interface.link_type, ..*options };
+            filters.push(compile::compile(text, &options)?);
         }
         lines.clear();
         for packet in batch.iter() {
             let input = Input { data: packet.data, length: packet.length, ..Input::default() };
-            let _ = writeln!(lines, "{}", programs[packet.interface as usize].run(&input));
+            let _ = writeln!(lines, "{}", filters[packet.interface as usize].program().run(&input));
         }
-        io::stdout().write_all(lines.as_bytes())?;
+        output::text(&lines)?;
     }
     Ok(())
 }

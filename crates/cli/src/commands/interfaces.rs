@@ -1,7 +1,6 @@
 //! `linerate interfaces`: what can be captured on.
 
 use std::fmt::Write as _;
-use std::io::{self, Write as _};
 
 use anyhow::Result;
 use linerate::capture::{self, Capturable};
@@ -10,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::args::InterfacesArgs;
 use crate::exit::Outcome;
+use crate::output;
 
 pub(crate) fn run(args: &InterfacesArgs) -> Result<Outcome> {
     let all = capture::interfaces()?;
@@ -19,7 +19,7 @@ pub(crate) fn run(args: &InterfacesArgs) -> Result<Outcome> {
     } else {
         listing(&all, args.verbose)
     };
-    io::stdout().write_all(text.as_bytes())?;
+    output::text(text)?;
     Ok(Outcome::Success)
 }
 
@@ -32,7 +32,7 @@ pub(crate) fn link_types(interface: &str) -> Result<Outcome> {
     for link_type in capture::link_types(interface)? {
         let _ = writeln!(text, "{link_type} ({})", link_type.description().unwrap_or("unknown"));
     }
-    io::stdout().write_all(text.as_bytes())?;
+    output::text(text)?;
     Ok(Outcome::Success)
 }
 

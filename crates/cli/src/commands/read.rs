@@ -1,6 +1,7 @@
 //! `linerate read`: savefiles to lines, a count, or another savefile.
 
 use std::ffi::OsString;
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
@@ -28,7 +29,7 @@ pub(super) fn run(args: &ReadArgs) -> Result<Outcome> {
             live: LiveLine::new(!plan.prints),
         },
         printer: plan.prints.then(|| Printer::new(&args.print, false)),
-        save: plan.save,
+        save: plan.save.map(|save| save.sparing(&plan.files)),
         saver: None,
         filter: plan.filter,
         packets: 0,
@@ -36,7 +37,8 @@ pub(super) fn run(args: &ReadArgs) -> Result<Outcome> {
     let result = plan.files.iter().try_for_each(|file| reading.file(file));
     let finished = reading.finish();
     if args.count {
-        output::line(format_args!("{} packets", reading.packets))?;
+        let packets = if reading.packets == 1 { "packet" } else { "packets" };
+        output::line(format_args!("{} {packets}", reading.packets))?;
     }
     result.and(finished).map(|()| Outcome::Success)
 }
@@ -52,6 +54,7 @@ struct Plan {
 impl Plan {
     fn new(args: &ReadArgs) -> Result<Self> {
         let (files, words) = files(args)?;
+        check_stdin(&files)?;
         let save = SavePlan::new(&args.save)?;
         let prints = if save.is_some() { args.save.print } else { !args.count };
         if prints && save.as_ref().is_some_and(SavePlan::takes_stdout) {
@@ -69,6 +72,14 @@ fn files(args: &ReadArgs) -> Result<(Vec<PathBuf>, &[OsString])> {
         Some((file, filter)) => Ok((vec![file.into()], filter)),
         None => Err(usage("no savefile named; `-` reads standard input")),
     }
+}
+
+/// Nobody types a savefile.
+fn check_stdin(files: &[PathBuf]) -> Result<()> {
+    if files.iter().any(|file| file.as_os_str() == "-") && io::stdin().is_terminal() {
+        return Err(usage("standard input is a terminal: redirect it, or name a savefile"));
+    }
+    Ok(())
 }
 
 struct Reading {

@@ -209,6 +209,50 @@ fn a_killed_capture_leaves_a_file_that_reads_up_to_the_cut() {
 }
 
 #[test]
+fn a_capture_under_nohup_outlives_its_terminal() {
+    let Some(lab) = quiet_pair() else { return };
+    let interface = lab.host("b").interface();
+    let live = Live::start_with(lab.host("b"), &[], |command| {
+        *command = lab.host("b").command("sh");
+        let script = format!("trap '' HUP; exec {LINERATE} capture -i {interface} -c 5");
+        command.args(["-c", &script]);
+        command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    });
+    live.signal("HUP");
+    std::thread::sleep(Duration::from_millis(300));
+    send(&lab, 7, 5);
+    assert_eq!(live.wait().success().captured(), 5);
+}
+
+#[test]
+fn broadcasts_are_those_of_the_interfaces_network() {
+    let Some(lab) = quiet_pair() else { return };
+    let live = Live::start(lab.host("a"), &["-c", "3", "ip broadcast"]);
+    send(&lab, 7, 2);
+    let a = lab.host("a");
+    a.run(|| {
+        let socket = std::net::UdpSocket::bind((a.ipv4(), 0)).unwrap();
+        socket.set_broadcast(true).unwrap();
+        for _ in 0..3 {
+            socket.send_to(b"all", "10.0.0.255:7").unwrap();
+        }
+    });
+    let done = live.wait().success();
+    assert_eq!(done.stdout.matches("> 10.0.0.255.7").count(), 3, "{done:?}");
+}
+
+#[test]
+fn a_filter_that_only_user_space_can_run_is_run_there() {
+    let Some(lab) = quiet_pair() else { return };
+    let live = Live::start(lab.host("b"), &["-c", "3", "ip protochain 17"]);
+    send(&lab, 7, 3);
+    let done = live.wait().success();
+    assert!(done.stderr.contains("filtering in user space"), "{done:?}");
+    let shown = linerate(["capture", "-i", "lo", "-d", "ip protochain 17"]).success();
+    assert!(shown.stdout.starts_with("(000) "), "{shown:?}");
+}
+
+#[test]
 fn the_program_of_a_live_filter_is_shown() {
     let shown = Command::new(LINERATE).args(["capture", "-i", "lo", "-d", "ip"]).output().unwrap();
     assert!(String::from_utf8_lossy(&shown.stdout).starts_with("(000) "), "{shown:?}");

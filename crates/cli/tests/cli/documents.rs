@@ -22,6 +22,13 @@ fn every_command_has_help_and_a_manual_page() {
 }
 
 #[test]
+fn flags_of_tcpdump_are_shown_their_place() {
+    let done = linerate(["-r", "f.pcap"]);
+    assert_eq!(done.code(), 2);
+    assert!(done.stderr.contains("linerate read FILE"), "{done:?}");
+}
+
+#[test]
 fn every_shell_gets_completions() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         assert!(linerate(["completions", shell]).success().stdout.contains("linerate"), "{shell}");

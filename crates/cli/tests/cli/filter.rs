@@ -54,6 +54,12 @@ fn compare(file: &Path, filter: &str) {
 }
 
 #[test]
+fn a_snaplen_of_zero_keeps_all() {
+    assert_eq!(linerate(["filter", "-s", "0"]).success().stdout, "(000) ret      #262144\n");
+    assert_eq!(linerate(["filter", "-s", "4294967296"]).code(), 2);
+}
+
+#[test]
 fn unknown_link_types_are_refused_with_those_that_there_are() {
     let done = linerate(["filter", "--link", "ETHER", "ip"]);
     assert_eq!(done.code(), 2, "{done:?}");

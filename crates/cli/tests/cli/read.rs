@@ -72,6 +72,22 @@ fn a_filter_a_limit_and_several_files() {
 }
 
 #[test]
+fn a_savefile_is_not_written_over_itself() {
+    let Some(sample) = sample(DNS) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("f.pcap");
+    fs::copy(&sample, &file).unwrap();
+    let other_name = folder.path().join("link.pcap");
+    std::os::unix::fs::symlink(&file, &other_name).unwrap();
+    for output in [&file, &other_name] {
+        let done = linerate(["read", text(&file), "-w", text(output)]);
+        assert_eq!(done.code(), 1, "{done:?}");
+        assert!(done.stderr.contains("read from this very file"), "{done:?}");
+        assert_eq!(fs::read(&file).unwrap(), fs::read(&sample).unwrap());
+    }
+}
+
+#[test]
 fn a_filter_from_a_file() {
     let Some(file) = sample(DNS) else { return };
     let mut filter = tempfile::NamedTempFile::new().unwrap();
