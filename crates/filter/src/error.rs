@@ -1,5 +1,6 @@
 //! What is wrong with an expression, and where.
 
+use crate::excerpt::{Excerpt, Word};
 use crate::syntax::Span;
 use linerate_base as base;
 use std::fmt;
@@ -31,7 +32,8 @@ pub enum ErrorKind {
 
 /// What is wrong, where, and what was expected there.
 ///
-/// Displays as the message and, where the place is known, the expression with a caret under it:
+/// Displays as the message and, where the place is known, the expression (of a long one what is
+/// around the place) with carets under it:
 ///
 /// ```text
 /// a port is at most 65535
@@ -105,16 +107,6 @@ impl Error {
     pub fn span(&self) -> Option<Span> {
         self.span
     }
-
-    fn place(&self, f: &mut fmt::Formatter<'_>, span: Span) -> fmt::Result {
-        // A tab or line break would move the caret: show each as one space.
-        let line = self.expression.replace(|c: char| c.is_control(), " ");
-        let width = |text: Option<&str>| text.map_or(0, |text| text.chars().count());
-        let before = width(line.get(..span.start));
-        let carets = width(line.get(span.start..span.end)).max(1);
-        // Not as the width of a format, which ends at 65,535.
-        write!(f, "\n  {line}\n  {}{}", " ".repeat(before), "^".repeat(carets))
-    }
 }
 
 impl fmt::Display for Error {
@@ -124,7 +116,7 @@ impl fmt::Display for Error {
             write!(f, ": expected {expected}")?;
         }
         match self.span {
-            Some(span) => self.place(f, span),
+            Some(span) => Excerpt::new(&self.expression, span).fmt(f),
             None => Ok(()),
         }
     }
@@ -139,7 +131,8 @@ impl From<Error> for base::Error {
             ErrorKind::Name => base::ErrorKind::NotFound,
             _ => base::ErrorKind::Unsupported,
         };
-        let asked = format!("compile the filter `{}`", error.expression);
+        let line = error.expression.trim().replace(char::is_control, " ");
+        let asked = format!("compile the filter `{}`", Word(&line));
         Self::new(kind, asked, error.to_string())
     }
 }

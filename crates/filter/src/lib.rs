@@ -24,6 +24,7 @@
 mod cases;
 mod emit;
 mod error;
+mod excerpt;
 mod filter;
 mod ir;
 mod opt;

@@ -123,15 +123,18 @@ fn balanced_arithmetic_needs_few_results_at_once() {
 }
 
 #[test]
-fn a_mistake_far_along_is_shown() {
+fn a_mistake_far_along_is_shown_with_what_is_around_it() {
     for text in [
         format!("{} or hst 1.2.3.4", hosts(10_000)),
         format!("len = {}1", "-".repeat(100_000)),
         format!("len = {}1", "- ".repeat(100_000)),
         format!("host {}", "a".repeat(100_000)),
     ] {
-        let shown = for_user(&text).expect_err("refused").to_string();
-        assert!(shown.ends_with('^'));
+        let error = for_user(&text).expect_err("refused");
+        let shown = error.to_string();
+        assert!(shown.contains("\n  at column ") && shown.ends_with('^'), "{shown}");
+        assert!(shown.len() < 300, "{shown}");
+        assert!(linerate_base::Error::from(error).to_string().len() < 400);
     }
 }
 

@@ -4,6 +4,7 @@ use super::Compiler;
 use super::layout::Link;
 use super::numbers::ethertype;
 use crate::error::{Error, Result};
+use crate::excerpt::Word;
 use crate::ir::predicate::{Comparison, PredicateId};
 use crate::ir::value::{Metadata, Value, Width};
 use crate::options::Target;
@@ -187,7 +188,7 @@ impl Compiler<'_> {
             return Ok(self.ir.and(frame, information));
         }
         let (mask, value) = llc_kind(kind).ok_or_else(|| {
-            Error::meaning(format!("unknown LLC type name \"{kind}\""), span)
+            Error::meaning(format!("unknown LLC type name \"{}\"", Word(kind)), span)
                 .expected("i, s, u, rr, rnr, rej, ui, ua, disc, dm, sabme, test, xid or frmr")
         })?;
         let matches = self.masked(control, mask, value);

@@ -5,6 +5,7 @@ use super::numbers;
 use super::port::Ports;
 use super::resolver::Transport;
 use crate::error::{Error, ErrorKind, Result};
+use crate::excerpt::Word;
 use crate::ir::predicate::PredicateId;
 use crate::syntax::Span;
 use crate::syntax::ast::{Operand, OperandKind, Qualifiers};
@@ -177,9 +178,11 @@ impl Compiler<'_> {
                 let address = address.ok_or_else(|| unknown("ether host", name, span))?;
                 self.ethernet_host(address, qualifiers.direction, span)
             }
-            Some(Protocol::Decnet) => {
-                Err(Error::at(ErrorKind::Name, format!("invalid DECnet address '{name}'"), span))
-            }
+            Some(Protocol::Decnet) => Err(Error::at(
+                ErrorKind::Name,
+                format!("invalid DECnet address '{}'", Word(name)),
+                span,
+            )),
             _ => self.any_address(name, qualifiers, span),
         }
     }
@@ -231,7 +234,7 @@ impl Compiler<'_> {
             return Ok(Ports { first, last, transport: None });
         }
         let ends = text.split_once('-').ok_or_else(|| {
-            Error::meaning(format!("'{text}' is not a range of ports"), span)
+            Error::meaning(format!("'{}' is not a range of ports", Word(text)), span)
                 .expected("two ports with a hyphen between, such as 6000-6063")
         })?;
         let (first, last) = (self.service(ends.0, span)?, self.service(ends.1, span)?);
@@ -257,7 +260,7 @@ impl Compiler<'_> {
 }
 
 fn unknown(what: &str, name: &str, span: Span) -> Error {
-    Error::at(ErrorKind::Name, format!("unknown {what} '{name}'"), span)
+    Error::at(ErrorKind::Name, format!("unknown {what} '{}'", Word(name)), span)
 }
 
 /// Refuses an IP address where the qualifiers want a port or a protocol.
@@ -285,7 +288,7 @@ fn ipv4(text: &str, span: Span) -> Result<(u32, u32)> {
     let (mut address, mut bits) = (0, 0);
     for part in text.split('.') {
         let octet = decimal_octet(part).ok_or_else(|| {
-            Error::meaning(format!("invalid IPv4 address '{text}'"), span)
+            Error::meaning(format!("invalid IPv4 address '{}'", Word(text)), span)
                 .expected("decimal numbers up to 255")
         })?;
         address = address << 8 | octet;
@@ -319,7 +322,7 @@ fn decnet(text: &str, span: Span) -> Result<u32> {
     let mut parts = text.split('.').map(|part| part.parse::<u32>().ok());
     match (parts.next().flatten(), parts.next().flatten()) {
         (Some(area), Some(node)) => Ok((area << 10 & 0xfc00) | (node & 0x3ff)),
-        _ => Err(Error::meaning(format!("malformed DECnet address '{text}'"), span)
+        _ => Err(Error::meaning(format!("malformed DECnet address '{}'", Word(text)), span)
             .expected("area.node, both decimal")),
     }
 }

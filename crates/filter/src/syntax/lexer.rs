@@ -7,6 +7,7 @@
 use super::Span;
 use super::token::{Sign, Token, lookup};
 use crate::error::{Error, Result};
+use crate::excerpt::Word;
 use std::net::Ipv6Addr;
 
 /// Hands out one token after the other.
@@ -81,14 +82,14 @@ fn word(rest: &str) -> Option<Read<'_>> {
         Kind::Number => number(text).map(Token::Number),
         Kind::Dotted => Ok(Token::Dotted(text)),
         Kind::Ipv6 => ipv6_address(text).map(Token::Ipv6),
-        Kind::BogusMac => Err(format!("bogus ethernet address {text}")),
+        Kind::BogusMac => Err(format!("bogus ethernet address {}", Word(text))),
         Kind::Name => Ok(lookup(text).unwrap_or(Token::Name(text))),
     };
     Some((token, length))
 }
 
 fn ipv6_address(text: &str) -> std::result::Result<Ipv6Addr, String> {
-    text.parse().map_err(|_| format!("bogus IPv6 address {text}"))
+    text.parse().map_err(|_| format!("bogus IPv6 address {}", Word(text)))
 }
 
 /// The longest reading; the first listed of equally long ones. All keywords and constants read
@@ -280,9 +281,10 @@ pub(crate) fn number(text: &str) -> std::result::Result<u32, String> {
         _ => (text, 10),
     };
     if radix == 8 && digits.contains(['8', '9']) {
-        return Err(format!("number {text} contains non-octal digit"));
+        return Err(format!("number {} contains non-octal digit", Word(text)));
     }
-    u32::from_str_radix(digits, radix).map_err(|_| format!("number {text} overflows 32 bits"))
+    u32::from_str_radix(digits, radix)
+        .map_err(|_| format!("number {} overflows 32 bits", Word(text)))
 }
 
 #[cfg(test)]
