@@ -33,6 +33,7 @@ fn a_count_ends_the_capture() {
     let done = live.wait().success();
     assert_eq!(done.captured(), 10);
     assert_eq!(count(&file), 10);
+    assert_eq!(done.summary("seen"), 10 + done.summary("left in the buffer"), "{done:?}");
 }
 
 #[test]
