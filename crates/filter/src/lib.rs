@@ -39,3 +39,4 @@ pub use options::{Options, Target};
 pub use sema::layout::link_types;
 pub use sema::resolver::{Hermetic, Resolver, Transport};
 pub use syntax::Span;
+pub use syntax::comments::without_comments;

@@ -1,6 +1,7 @@
 //! From text to a syntax tree.
 //!
 //! - [`token`]: the words of the language
+//! - [`comments`]: what a file may have beside the expression
 //! - [`lexer`]: text to tokens, by longest match, as libpcap 1.10's `scanner.l` has it
 //! - [`ast`]: the tree, in an arena, every node with its [`Span`]
 //! - [`parser`]: tokens to tree, the language of libpcap 1.10's `grammar.y`
@@ -12,6 +13,7 @@
 
 pub(crate) mod arithmetic;
 pub(crate) mod ast;
+pub(crate) mod comments;
 pub(crate) mod lexer;
 pub(crate) mod parser;
 pub(crate) mod token;
