@@ -36,7 +36,8 @@ impl SavePlan {
     /// The plan, or `None` when nothing is to be saved.
     ///
     /// # Errors
-    /// When the file's name is not UTF-8, or standard output is to be rotated.
+    /// When the file's name is not UTF-8 or asks for a compression that is not written, or standard output
+    /// is to be rotated.
     pub(crate) fn new(args: &SaveArgs) -> Result<Option<Self>> {
         let Some(path) = &args.write else { return Ok(None) };
         let name = path.to_str().ok_or_else(|| usage("the savefile's name is not valid UTF-8"))?;
@@ -59,8 +60,8 @@ impl SavePlan {
                 period: args.rotate_time,
                 files: args.rotate_files,
             },
-            options: options(args.format.map_or_else(|| format_of_name(name), format)),
-            compression: Compression::of_name(name),
+            options: options(args.format.map_or_else(|| Format::of_name(name), format)),
+            compression: Compression::of_name(name)?,
             packet_buffered: args.packet_buffered,
             inputs: Vec::new(),
         }))
@@ -105,12 +106,6 @@ fn format(argument: FormatArg) -> Format {
         FormatArg::Pcap => Format::Pcap(Precision::Nanos),
         FormatArg::PcapMicro => Format::Pcap(Precision::Micros),
     }
-}
-
-fn format_of_name(name: &str) -> Format {
-    let plain = [".gz", ".zst"].iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name);
-    let is_pcap = Path::new(plain).extension().is_some_and(|e| e == "pcap" || e == "cap");
-    if is_pcap { Format::Pcap(Precision::Nanos) } else { Format::Pcapng }
 }
 
 /// Writes packets to savefiles.
@@ -200,19 +195,5 @@ fn create(name: &str) -> io::Result<File> {
     match name {
         STDOUT => Ok(io::stdout().as_fd().try_clone_to_owned()?.into()),
         name => File::create(name),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_name_says_the_format() {
-        let nanos = Format::Pcap(Precision::Nanos);
-        assert_eq!(format_of_name("a.pcap"), nanos);
-        assert_eq!(format_of_name("a.pcap.zst"), nanos);
-        assert_eq!(format_of_name("a.pcapng.gz"), Format::Pcapng);
-        assert_eq!(format_of_name("-"), Format::Pcapng);
     }
 }

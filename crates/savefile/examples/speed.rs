@@ -43,7 +43,7 @@ fn write(name: &str, bytes: u64) -> Result<(u64, u64), Box<dyn Error>> {
         if name.contains(".pcapng") { Format::Pcapng } else { Format::Pcap(Precision::Micros) };
     let options = Options { format, ..Options::default() };
     let interface = Interface { link_type: LinkType::ETHERNET, ..Interface::default() };
-    let output = Output::new(File::create(name)?, Compression::of_name(name))?;
+    let output = Output::new(File::create(name)?, Compression::of_name(name)?)?;
     let mut writer = Writer::new(output, &options, &[interface])?;
     let mut frame = frame();
     for number in 0_u32.. {

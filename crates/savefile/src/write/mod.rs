@@ -6,6 +6,7 @@
 //! The encoder appends to a buffer that is handed on whenever it is full, so that the `Write` below
 //! needs none of its own.
 
+mod name;
 mod output;
 mod pcap;
 mod pcapng;

@@ -3,6 +3,9 @@
 use std::io::{self, Write};
 
 use flate2::write::GzEncoder;
+use linerate_base::{Error, ErrorKind, Result};
+
+use super::name::ending;
 
 /// How a savefile is compressed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,14 +20,24 @@ pub enum Compression {
 }
 
 impl Compression {
-    /// The compression that the ending of a file's name asks for.
-    pub fn of_name(name: &str) -> Self {
-        match name.rsplit_once('.').map(|(_, ending)| ending) {
-            Some("gz") => Self::Gzip,
-            Some("zst") => Self::Zstd,
-            _ => Self::None,
+    /// The compression that the ending of a file's name, in any case, asks for: `.gz`, `.zst` or none.
+    ///
+    /// # Errors
+    /// For the ending of a compression that is not written here: `.lz4`, `.xz`, `.bz2`.
+    pub fn of_name(name: &str) -> Result<Self> {
+        match ending(name).as_deref() {
+            Some("gz") => Ok(Self::Gzip),
+            Some("zst") => Ok(Self::Zstd),
+            Some("lz4" | "xz" | "bz2") => Err(not_written(name)),
+            _ => Ok(Self::None),
         }
     }
+}
+
+fn not_written(name: &str) -> Error {
+    let answer = "savefiles are compressed with zstd or gzip only";
+    Error::new(ErrorKind::Unsupported, format!("write a savefile named '{name}'"), answer)
+        .advise("let the name end in .zst or .gz, or compress the file afterwards")
 }
 
 /// A `Write` that compresses, or not. It must be [finished](Self::finish): dropped before that, its

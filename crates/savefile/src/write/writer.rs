@@ -5,6 +5,7 @@ use std::ops::AddAssign;
 
 use linerate_base::{Batch, Error, ErrorKind, Interface, Packet, Result, Stats};
 
+use super::name::{ending, uncompressed};
 use super::pcap::Pcap;
 use super::pcapng::Pcapng;
 
@@ -19,6 +20,17 @@ pub enum Format {
     /// pcapng, in nanoseconds.
     #[default]
     Pcapng,
+}
+
+impl Format {
+    /// The format that the ending of a file's name, in any case and before that of a compression, asks
+    /// for: pcap in nanoseconds for `.pcap` and `.cap`, else pcapng.
+    pub fn of_name(name: &str) -> Self {
+        match ending(uncompressed(name)).as_deref() {
+            Some("pcap" | "cap") => Self::Pcap(Precision::Nanos),
+            _ => Self::Pcapng,
+        }
+    }
 }
 
 /// The unit of a pcap file's time stamps.

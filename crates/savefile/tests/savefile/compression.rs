@@ -5,7 +5,7 @@ use std::io::Write;
 use linerate_base::ErrorKind;
 use linerate_savefile::{Compression, Format, Options, Output, Warning, Writer};
 
-use crate::support::{Dribble, Owned, ethernet, packet, read, write};
+use crate::support::{Dribble, NANOS, Owned, ethernet, packet, read, write};
 
 fn packets() -> Vec<Owned> {
     (0..200_i64).map(|i| packet(i, &vec![(i * i) as u8; 40 + i as usize])).collect()
@@ -114,8 +114,55 @@ fn the_ending_of_a_name_asks_for_compression() {
         ("a.pcap", Compression::None),
         ("a.pcap.gz", Compression::Gzip),
         ("a.pcapng.zst", Compression::Zstd),
+        ("A.PCAP.GZ", Compression::Gzip),
+        ("a.Zst", Compression::Zstd),
         ("zst", Compression::None),
     ] {
-        assert_eq!(Compression::of_name(name), compression);
+        assert_eq!(Compression::of_name(name).unwrap(), compression);
+    }
+}
+
+#[test]
+fn the_ending_of_a_compression_that_is_not_written_is_refused() {
+    for name in ["a.pcap.lz4", "a.xz", "a.pcapng.BZ2"] {
+        let error = Compression::of_name(name).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unsupported);
+        assert!(error.to_string().contains(name), "{error}");
+    }
+}
+
+#[test]
+fn the_ending_of_a_name_asks_for_a_format() {
+    for name in ["a.pcap", "a.CAP", "a.pcap.zst", "a.Pcap.GZ"] {
+        assert_eq!(Format::of_name(name), NANOS, "{name}");
+    }
+    for name in ["a.pcapng.gz", "-", "pcap", "a.pcap/b", "a.pcap.1"] {
+        assert_eq!(Format::of_name(name), Format::Pcapng, "{name}");
+    }
+}
+
+#[test]
+fn compressed_data_cut_before_the_first_packet_are_told_as_such() {
+    for (name, method) in METHODS {
+        let whole = method(&file());
+        for length in 4..12 {
+            let error = read(&whole[..length]).error.expect(name);
+            assert_eq!(
+                error.answered(),
+                "the compressed data end before the first packet",
+                "{name} cut to {length}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_compression_that_is_not_read_is_named() {
+    for (magic, program) in [(&b"\xfd7zXZ\0rest"[..], "xz"), (b"BZh91AY&SY", "bzip2")] {
+        let error = read(magic).error.unwrap();
+        assert_eq!(error.kind(), ErrorKind::Unsupported);
+        assert!(error.answered().contains(program), "{error}");
+        let command = format!("{program} -dc FILE | linerate read -");
+        assert!(error.advice().unwrap().contains(&command), "{error}");
     }
 }
