@@ -11,8 +11,12 @@ use super::table::MAX_INTERFACES;
 pub(crate) enum Fault {
     #[error("the file is empty, expected the header of a pcap or pcapng file")]
     Empty,
-    #[error("the first bytes are {0:02x?}, expected those of a pcap or pcapng file")]
+    #[error("the first bytes are {0:02x?}: this is no pcap or pcapng file")]
     Magic([u8; 4]),
+    #[error("the file is compressed with {0}, which is not read here")]
+    Compressed(&'static str),
+    #[error("the compressed data end before the first packet")]
+    CompressedCut,
     #[error("the file ends after {found} bytes, expected a header of at least {expected}")]
     HeaderCut { found: usize, expected: usize },
     #[error("version {major}.{minor}, expected {expected}")]
@@ -45,9 +49,14 @@ impl Fault {
     /// The error that a caller sees; `place` names the spot ("byte 24").
     pub(crate) fn at(self, place: &str) -> Error {
         let kind = match self {
-            Self::Version { .. } => ErrorKind::Unsupported,
+            Self::Version { .. } | Self::Compressed(_) => ErrorKind::Unsupported,
             _ => ErrorKind::Malformed,
         };
-        Error::new(kind, format!("read the savefile at {place}"), self.to_string())
+        let error = Error::new(kind, format!("read the savefile at {place}"), self.to_string());
+        match self {
+            Self::Compressed(program) => error
+                .advise(format!("decompress it on the way: {program} -dc FILE | linerate read -")),
+            _ => error,
+        }
     }
 }

@@ -29,27 +29,39 @@ impl Format {
     }
 
     fn begin(&mut self, region: &[u8], at: usize, table: &mut Table) -> Step {
-        let Some(header) = region[at..].first_chunk() else {
-            return Step { at, stop: Stop::Need(Self::HEADER) };
-        };
-        match Self::detect(header, table) {
+        match Self::detect(&region[at..], table) {
             Ok((format, length)) => {
                 *self = format;
                 self.parse(region, at + length, table)
             }
-            Err(fault) => Step { at, stop: Stop::Fault(fault) },
+            Err(stop) => Step { at, stop },
         }
     }
 
-    /// The format of a file that begins with `header`, and how much of that its parser does not take.
-    fn detect(header: &[u8; Self::HEADER], table: &mut Table) -> Result<(Self, usize), Fault> {
-        let magic = [header[0], header[1], header[2], header[3]];
-        if let Some(order) = pcap::order_of(magic) {
-            Ok((Self::Pcap(Pcap::new(order, header, table)?), Self::HEADER))
-        } else if magic == pcapng::MAGIC {
-            Ok((Self::Pcapng(Pcapng::new()), 0))
-        } else {
-            Err(Fault::Magic(magic))
+    /// The format of a file that begins with `bytes`, and how many of them its parser does not take. What
+    /// is no savefile is told as such by its first four bytes, however short it is.
+    fn detect(bytes: &[u8], table: &mut Table) -> Result<(Self, usize), Stop> {
+        let missing = Stop::Need(Self::HEADER);
+        let Some(&magic) = bytes.first_chunk() else { return Err(missing) };
+        let order = pcap::order_of(magic);
+        if order.is_none() && magic != pcapng::MAGIC {
+            return Err(foreign(magic).into());
         }
+        let Some(header) = bytes.first_chunk() else { return Err(missing) };
+        Ok(match order {
+            Some(order) => (Self::Pcap(Pcap::new(order, header, table)?), Self::HEADER),
+            None => (Self::Pcapng(Pcapng::new()), 0),
+        })
+    }
+}
+
+/// What is wrong with a file that is neither pcap nor pcapng.
+fn foreign(magic: [u8; 4]) -> Fault {
+    match magic {
+        // The .xz file format 1.2.1, 2.1.1.1
+        [0xfd, b'7', b'z', b'X'] => Fault::Compressed("xz"),
+        // bzip2 1.0: "BZh" and the block size in units of 100 kB
+        [b'B', b'Z', b'h', b'1'..=b'9'] => Fault::Compressed("bzip2"),
+        _ => Fault::Magic(magic),
     }
 }

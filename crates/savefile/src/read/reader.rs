@@ -138,10 +138,13 @@ impl<R: Read> Reader<R> {
     fn end_early(&mut self) {
         let offset = self.window.offset() + self.window.len() as u64;
         self.table.warn(Warning::CompressedDataCut { offset });
-        if !matches!(self.format, Format::Unknown) {
-            self.window.consume_to(self.window.region().len());
+        match self.format {
+            Format::Unknown => self.fail(Fault::CompressedCut),
+            _ => {
+                self.window.consume_to(self.window.region().len());
+                self.end();
+            }
         }
-        self.end();
     }
 
     fn fail(&mut self, fault: Fault) {

@@ -146,7 +146,8 @@ fn a_pipe_may_give_any_number_of_bytes_and_be_interrupted() {
 fn what_is_no_savefile_is_told_from_what_is_cut() {
     let error = |bytes: &[u8]| read(bytes).error_text();
     assert!(error(b"").contains("the file is empty"));
-    assert!(error(&[b'x'; 24]).contains("the first bytes are [78, 78, 78, 78]"));
+    assert!(error(&[b'x'; 24]).contains("the first bytes are [78, 78, 78, 78]: this is no pcap"));
+    assert!(error(b"garbage!").contains("this is no pcap or pcapng file"));
     let header = Maker::new(false).pcap(MICROS, (2, 4), 0, 1).bytes;
     assert!(error(&header[..23]).contains("ends after 23 bytes, expected a header of at least 24"));
 }
