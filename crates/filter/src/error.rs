@@ -33,7 +33,7 @@ pub enum ErrorKind {
 /// What is wrong, where, and what was expected there.
 ///
 /// Displays as the message and, where the place is known, the expression (of a long one what is
-/// around the place) with carets under it:
+/// around the place) with carets under it; and, where there is any, what to do about it:
 ///
 /// ```text
 /// a port is at most 65535
@@ -44,9 +44,10 @@ pub enum ErrorKind {
 pub struct Error {
     kind: ErrorKind,
     message: String,
-    expected: Option<String>,
+    expected: Option<Box<str>>,
+    advice: Option<Box<str>>,
     span: Option<Span>,
-    expression: String,
+    expression: Box<str>,
 }
 
 impl Error {
@@ -55,13 +56,14 @@ impl Error {
             kind,
             message: message.into(),
             expected: None,
+            advice: None,
             span: None,
-            expression: String::new(),
+            expression: Box::default(),
         }
     }
 
     pub(crate) fn at(kind: ErrorKind, message: impl Into<String>, span: Span) -> Self {
-        Self { span: Some(span), ..Self::new(kind, message) }
+        Self::new(kind, message).placed(span)
     }
 
     pub(crate) fn syntax(message: impl Into<String>, span: Span) -> Self {
@@ -77,14 +79,32 @@ impl Error {
     }
 
     /// The same error with what would have been right.
-    pub(crate) fn expected(mut self, expected: impl Into<String>) -> Self {
+    pub(crate) fn expected(mut self, expected: impl Into<Box<str>>) -> Self {
         self.expected = Some(expected.into());
+        self
+    }
+
+    /// An error of the kernel alone, with the reason.
+    pub(crate) fn kernel(kind: ErrorKind, reason: impl fmt::Display) -> Self {
+        let message = format!("the kernel cannot take this filter: {reason}");
+        Self::new(kind, message).advise("a live capture filters it in user space")
+    }
+
+    /// The same error about a place.
+    pub(crate) fn placed(mut self, span: Span) -> Self {
+        self.span = Some(span);
+        self
+    }
+
+    /// The same error with what to do about it.
+    pub(crate) fn advise(mut self, advice: impl Into<Box<str>>) -> Self {
+        self.advice = Some(advice.into());
         self
     }
 
     /// The same error knowing the whole expression, so that it can show the place.
     pub(crate) fn within(mut self, expression: &str) -> Self {
-        expression.clone_into(&mut self.expression);
+        self.expression = expression.into();
         self
     }
 
@@ -115,8 +135,11 @@ impl fmt::Display for Error {
         if let Some(expected) = &self.expected {
             write!(f, ": expected {expected}")?;
         }
-        match self.span {
-            Some(span) => Excerpt::new(&self.expression, span).fmt(f),
+        if let Some(span) = self.span {
+            Excerpt::new(&self.expression, span).fmt(f)?;
+        }
+        match &self.advice {
+            Some(advice) => write!(f, "\n  {advice}"),
             None => Ok(()),
         }
     }
@@ -152,6 +175,16 @@ mod tests {
     fn the_end_of_the_expression_has_a_caret_too() {
         let error = Error::syntax("more", Span { start: 3, end: 3 }).within("tcp");
         assert_eq!(error.to_string(), "more\n  tcp\n     ^");
+    }
+
+    #[test]
+    fn what_to_do_comes_last() {
+        let error = Error::kernel(ErrorKind::Hidden, "why").placed(Span { start: 0, end: 2 });
+        assert_eq!(
+            error.within("ip").to_string(),
+            "the kernel cannot take this filter: why\n  ip\n  ^^\n  \
+             a live capture filters it in user space"
+        );
     }
 
     #[test]

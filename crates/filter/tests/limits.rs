@@ -49,7 +49,11 @@ fn ten_thousand_hosts_take_two_tests_each_per_format() {
 #[test]
 fn too_many_hosts_for_the_kernel_say_so() {
     assert!(for_kernel(&hosts(300)).expect("compiles").program().fits_kernel());
-    assert_eq!(kind(for_kernel(&hosts(1_000))), ErrorKind::TooLarge);
+    let error = for_kernel(&hosts(1_000)).expect_err("refused");
+    assert!(error.kind() == ErrorKind::TooLarge && error.user_space_can());
+    let shown = error.to_string();
+    assert!(shown.starts_with("the kernel cannot take this filter: "), "{shown}");
+    assert!(shown.contains(" instructions, more than its 4096\n"), "{shown}");
 }
 
 #[test]

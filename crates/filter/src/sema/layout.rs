@@ -141,10 +141,8 @@ impl Compiler<'_> {
     /// The link-layer header, for expressions about any byte of it.
     pub(super) fn whole_link(&mut self, span: Span) -> Result<PlaceId> {
         if self.layout.hides_header() {
-            let message = "the kernel does not show the link-layer header of cooked packets";
-            return Err(
-                Error::at(ErrorKind::Hidden, message, span).expected("a filter in user space")
-            );
+            let reason = "it does not see the link-layer header of cooked packets";
+            return Err(Error::kernel(ErrorKind::Hidden, reason).placed(span));
         }
         Ok(self.link())
     }

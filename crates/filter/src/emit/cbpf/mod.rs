@@ -34,17 +34,15 @@ pub(crate) enum End {
 pub(crate) fn emit(ir: &Ir, graph: &Graph, options: &Options<'_>) -> Result<Program> {
     let blocks = select::select(ir, graph, options.optimise)?;
     if options.target == Target::Kernel && blocks.loops {
-        let message = "'protochain' needs a loop, which the kernel does not take";
-        return Err(Error::new(ErrorKind::Loop, message).expected("a filter in user space"));
+        let reason = "'protochain' needs a loop, and it takes none";
+        return Err(Error::kernel(ErrorKind::Loop, reason));
     }
     let prologue = scratch::zeroes(ir, graph);
     let instructions = assemble::assemble(graph, &blocks.blocks, prologue, options.snaplen);
     if options.target == Target::Kernel && instructions.len() > KERNEL_MAX_INSTRUCTIONS {
-        let message = format!(
-            "the program has {} instructions, the kernel takes {KERNEL_MAX_INSTRUCTIONS}",
-            instructions.len()
-        );
-        return Err(Error::new(ErrorKind::TooLarge, message).expected("a filter in user space"));
+        let length = instructions.len();
+        let reason = format!("{length} instructions, more than its {KERNEL_MAX_INSTRUCTIONS}");
+        return Err(Error::kernel(ErrorKind::TooLarge, reason));
     }
     Program::new(instructions)
         .map_err(|error| Error::new(ErrorKind::Limit, format!("cannot make a program: {error}")))
