@@ -173,7 +173,10 @@ impl Compiler<'_> {
         let version = match number {
             ethertype::IP => 0x40,
             ethertype::IP6 => 0x60,
-            _ => return Err(Error::meaning("unsupported protocol over mpls", span)),
+            _ => {
+                let message = format!("unsupported protocol 0x{number:04x} over mpls");
+                return Err(Error::meaning(message, span).expected("`ip` or `ip6`"));
+            }
         };
         let network = self.network();
         let bottom_of_stack = 2_u32.wrapping_neg();

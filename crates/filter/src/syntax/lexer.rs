@@ -35,6 +35,11 @@ impl<'a> Lexer<'a> {
         Self { text, position: 0 }
     }
 
+    /// The text of what was read at `span`.
+    pub(crate) fn text(&self, span: Span) -> &'a str {
+        &self.text[span.start..span.end]
+    }
+
     /// The next token and where it stands; [`Token::End`] again and again at the end.
     pub(crate) fn next_token(&mut self) -> Result<(Token<'a>, Span)> {
         let rest = self.text[self.position..].trim_start_matches([' ', '\t', '\r', '\n']);

@@ -114,7 +114,10 @@ impl<'a> Parser<'a> {
     }
 
     fn foreign(&self, foreign: Foreign) -> Error {
-        Error::unsupported(format!("this is supported only on {foreign}"), self.span)
+        let word = self.lexer.text(self.span);
+        let message =
+            format!("'{word}' is only for {foreign}, for which filters are not supported yet");
+        Error::unsupported(message, self.span)
     }
 
     /// Runs `inner` one level deeper.
