@@ -7,7 +7,7 @@ use jiff::tz::TimeZone;
 use linerate_base::{Batch, Error, ErrorKind, Interface, Packet, Result, Stats, Timestamp};
 
 use super::name::Rotation;
-use crate::write::{Counters, Options, Writer};
+use crate::write::{Counters, Merged, Options, Writer};
 
 /// Makes the files that a [`Rotator`] writes to. A closure that opens is an opener that closes by dropping.
 pub trait Opener {
@@ -59,7 +59,7 @@ pub struct Rotator<O: Opener> {
     rotation: Rotation,
     options: Options,
     zone: TimeZone,
-    interfaces: Vec<Interface>,
+    interfaces: Merged,
     stats: Vec<Tracked>,
     current: Option<Current<O::Output>>,
     /// Start of the current period.
@@ -77,11 +77,16 @@ struct Current<W: Write> {
     writer: Writer<W>,
 }
 
-/// Statistics of an interface: now, and as of the end of the previous file.
+/// Statistics of an interface of the files.
+#[derive(Default)]
 struct Tracked {
     interface: u32,
+    /// As of now, over all sources.
     latest: Stats,
+    /// As of the end of the previous file.
     previous: Stats,
+    /// As of the end of the previous source.
+    earlier: Stats,
 }
 
 impl<O: Opener> Rotator<O> {
@@ -104,7 +109,7 @@ impl<O: Opener> Rotator<O> {
             rotation,
             options,
             zone: TimeZone::system(),
-            interfaces: interfaces.to_vec(),
+            interfaces: Merged::new(interfaces),
             stats: Vec::new(),
             current: None,
             start,
@@ -128,19 +133,36 @@ impl<O: Opener> Rotator<O> {
                 return Ok(ControlFlow::Break(()));
             }
             let Some(current) = &mut self.current else { return Err(no_file()) };
-            current.writer.write(&packet).map_err(|error| error.within(&current.name))?;
+            let written = self
+                .interfaces
+                .of(&packet)
+                .and_then(|interface| current.writer.put(&packet, interface));
+            written.map_err(|error| error.within(&current.name))?;
         }
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Sets the statistics of `interface` since the capture began. What is new since the previous file is
-    /// recorded at the end of the current one, so that the files' statistics add up to the capture's.
+    /// As [`Writer::next_source`]: from here on, batches are those of another source with `interfaces`.
+    /// Files begun later describe the interfaces of all sources so far.
+    pub fn next_source(&mut self, interfaces: &[Interface]) {
+        for tracked in &mut self.stats {
+            tracked.earlier = tracked.latest;
+        }
+        self.interfaces.next_source();
+        self.declare(interfaces);
+    }
+
+    /// Sets the statistics of `interface`, which the current source must have declared, since that source
+    /// began. What is new since the previous file is recorded at the end of the current one, so that
+    /// the files' statistics add up to those of all sources.
     pub fn set_stats(&mut self, interface: u32, stats: Stats) {
+        let Some(interface) = self.interfaces.index(interface) else { return };
         match self.stats.iter_mut().find(|tracked| tracked.interface == interface) {
-            Some(tracked) => tracked.latest = stats,
-            None => {
-                self.stats.push(Tracked { interface, latest: stats, previous: Stats::default() });
+            Some(tracked) => {
+                tracked.latest = tracked.earlier;
+                tracked.latest += stats;
             }
+            None => self.stats.push(Tracked { interface, latest: stats, ..Tracked::default() }),
         }
     }
 
@@ -172,11 +194,10 @@ impl<O: Opener> Rotator<O> {
     }
 
     fn declare(&mut self, interfaces: &[Interface]) {
-        if let Some(new @ [_, ..]) = interfaces.get(self.interfaces.len()..) {
-            self.interfaces.extend_from_slice(new);
-            if let Some(current) = &mut self.current {
-                current.writer.declare(&self.interfaces);
-            }
+        if self.interfaces.declare(interfaces)
+            && let Some(current) = &mut self.current
+        {
+            current.writer.declare(self.interfaces.all());
         }
     }
 
@@ -228,7 +249,7 @@ impl<O: Opener> Rotator<O> {
         let name = self.rotation.file_name(self.start, self.index, &self.zone)?;
         let output = self.opener.open(&name)?;
         self.closed.files += 1;
-        let writer = Writer::new(output, &self.options, &self.interfaces)
+        let writer = Writer::new(output, &self.options, self.interfaces.all())
             .map_err(|error| error.within(&name))?;
         self.current = Some(Current { name, writer });
         Ok(())

@@ -6,11 +6,13 @@
 //! The encoder appends to a buffer that is handed on whenever it is full, so that the `Write` below
 //! needs none of its own.
 
+mod merged;
 mod name;
 mod output;
 mod pcap;
 mod pcapng;
 mod writer;
 
+pub(crate) use merged::Merged;
 pub use output::{Compression, Output};
 pub use writer::{Counters, Format, Options, Precision, Writer};

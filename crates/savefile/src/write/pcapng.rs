@@ -50,16 +50,14 @@ impl Pcapng {
         self.described = self.described.max(interfaces.len());
     }
 
-    /// Appends an Enhanced Packet Block.
+    /// Appends an Enhanced Packet Block for a packet of the described interface `interface`.
     pub(super) fn packet(
         &mut self,
         out: &mut Vec<u8>,
         packet: &Packet<'_>,
+        interface: u32,
         captured: u32,
     ) -> Result<()> {
-        if packet.interface as usize >= self.described {
-            return Err(self.interface_error(packet.interface));
-        }
         let nanos = u64::try_from(packet.time.nanos()).map_err(|_| time_error(packet))?;
         let flags = match packet.direction {
             Direction::Unknown => None,
@@ -68,7 +66,7 @@ impl Pcapng {
         };
         self.latest = self.latest.max(packet.time);
         put_block(out, block::ENHANCED_PACKET, |out| {
-            for word in [packet.interface, (nanos >> 32) as u32, nanos as u32, captured] {
+            for word in [interface, (nanos >> 32) as u32, nanos as u32, captured] {
                 out.extend(word.to_le_bytes());
             }
             out.extend(packet.length.to_le_bytes());
@@ -82,11 +80,8 @@ impl Pcapng {
         Ok(())
     }
 
-    /// Appends an Interface Statistics Block, as of the latest packet, if `interface` is described.
+    /// Appends an Interface Statistics Block, as of the latest packet, for a described interface.
     pub(super) fn statistics(&self, out: &mut Vec<u8>, interface: u32, stats: &Stats) {
-        if interface as usize >= self.described {
-            return;
-        }
         let nanos = self.latest.nanos() as u64;
         put_block(out, block::STATISTICS, |out| {
             for word in [interface, (nanos >> 32) as u32, nanos as u32] {
@@ -122,12 +117,6 @@ impl Pcapng {
             whole.packets += u64::from(u32::from_le_bytes([a, b, c, d]) == block::ENHANCED_PACKET);
         }
         whole
-    }
-
-    fn interface_error(&self, interface: u32) -> Error {
-        let asked = format!("write a packet of interface {interface}");
-        let answer = format!("only {} interfaces have been declared", self.described);
-        Error::new(ErrorKind::Invalid, asked, answer)
     }
 }
 

@@ -5,6 +5,7 @@ use std::ops::AddAssign;
 
 use linerate_base::{Batch, Error, ErrorKind, Interface, Packet, Result, Stats};
 
+use super::merged::Merged;
 use super::name::{ending, uncompressed};
 use super::pcap::Pcap;
 use super::pcapng::Pcapng;
@@ -80,10 +81,14 @@ impl AddAssign for Counters {
 /// After an error of the output nothing more can be written: the file may end inside a record, and
 /// [`counters`](Self::counters) tells what it holds before that. A packet that the format has no place for
 /// is refused with an error as well, but writing can go on after it.
+///
+/// Interfaces are told by their indexes in the source's table. Packets of several sources can follow one
+/// another, with [`next_source`](Self::next_source) between them.
 #[derive(Debug)]
 pub struct Writer<W: Write> {
     output: W,
     encoder: Encoder,
+    interfaces: Merged,
     buffer: Vec<u8>,
     /// Packets in the buffer.
     buffered: u64,
@@ -119,6 +124,7 @@ impl<W: Write> Writer<W> {
         let mut writer = Self {
             output,
             encoder,
+            interfaces: Merged::default(),
             buffer,
             buffered: 0,
             counters: Counters::default(),
@@ -132,10 +138,23 @@ impl<W: Write> Writer<W> {
 
     /// Adds those of `interfaces`, the source's whole table, that were not declared before.
     pub fn declare(&mut self, interfaces: &[Interface]) {
-        match &mut self.encoder {
-            Encoder::Pcap(pcap) => pcap.declare(&mut self.buffer, interfaces),
-            Encoder::Pcapng(pcapng) => pcapng.declare(&mut self.buffer, interfaces),
+        if self.interfaces.declare(interfaces) {
+            let all = self.interfaces.all();
+            match &mut self.encoder {
+                Encoder::Pcap(pcap) => pcap.declare(&mut self.buffer, all),
+                Encoder::Pcapng(pcapng) => pcapng.declare(&mut self.buffer, all),
+            }
         }
+    }
+
+    /// From here on, packets are those of another source with `interfaces`, and indexes of interfaces are
+    /// those of its table. An interface that is equal in everything to one of an earlier source shares its
+    /// description in the file, where the sources have such interfaces in the same order.
+    ///
+    /// A pcap file takes packets of the other source only if they have the link type of the first.
+    pub fn next_source(&mut self, interfaces: &[Interface]) {
+        self.interfaces.next_source();
+        self.declare(interfaces);
     }
 
     /// Writes every packet of `batch`, whose interfaces are declared on the way.
@@ -150,25 +169,37 @@ impl<W: Write> Writer<W> {
     /// Writes a packet.
     ///
     /// # Errors
-    /// When the output refuses bytes, or the format has no place for the packet: in pcap a second link
-    /// type, or a time before 1970 or after 2106; in pcapng an undeclared interface, or a time before 1970.
+    /// When the output refuses bytes, when the packet's interface was not declared or has another link
+    /// type, or when the format has no place for the packet: in pcap a second link type, or a time before
+    /// 1970 or after 2106; in pcapng a time before 1970.
     #[inline]
     pub fn write(&mut self, packet: &Packet<'_>) -> Result<()> {
+        let interface = self.interfaces.of(packet)?;
+        self.put(packet, interface)
+    }
+
+    /// Writes a packet of the file's interface `interface`.
+    #[inline]
+    pub(crate) fn put(&mut self, packet: &Packet<'_>, interface: u32) -> Result<()> {
         if self.buffer.len() >= BUFFER {
             self.drain()?;
         }
         let captured = u32::try_from(packet.data.len()).map_err(|_| too_long(packet))?;
         match &mut self.encoder {
             Encoder::Pcap(pcap) => pcap.packet(&mut self.buffer, packet, captured)?,
-            Encoder::Pcapng(pcapng) => pcapng.packet(&mut self.buffer, packet, captured)?,
+            Encoder::Pcapng(pcapng) => {
+                pcapng.packet(&mut self.buffer, packet, interface, captured)?;
+            }
         }
         self.buffered += 1;
         Ok(())
     }
 
-    /// Sets what [`finish`](Self::finish) will record as the statistics of `interface`; later calls replace
-    /// earlier ones. pcap has no place for them, and neither has pcapng for an undeclared interface.
+    /// Sets what [`finish`](Self::finish) will record as the statistics of the current source's
+    /// `interface`, which must be declared; later calls replace earlier ones, also where the interface
+    /// shares its description with one of an earlier source. pcap has no place for them.
     pub fn set_stats(&mut self, interface: u32, stats: Stats) {
+        let Some(interface) = self.interfaces.index(interface) else { return };
         self.stats.retain(|(other, _)| *other != interface);
         self.stats.push((interface, stats));
     }

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
-use linerate_base::{Batch, Error, ErrorKind, Result, Stats, Timestamp};
+use linerate_base::{Batch, Error, ErrorKind, Interface, LinkType, Result, Stats, Timestamp};
 use linerate_savefile::{Counters, Format, Opener, Options, Rotation, Rotator, Totals};
 use proptest::prelude::*;
 
@@ -186,6 +186,43 @@ fn statistics_of_the_files_add_up() {
     for file in disk.0.borrow().files.values() {
         let recorded = read(&file[..]).recorded[0];
         assert_eq!((recorded.received, recorded.delivered), (Some(10), Some(1)));
+    }
+}
+
+#[test]
+fn packets_of_several_sources_keep_their_link_types_over_the_files() {
+    let ppp = Interface { link_type: LinkType::PPP, ..ethernet("e") };
+    let packets: Vec<_> = (0..6)
+        .map(|i| match i % 4 {
+            0 | 1 => packet(i, b"e"),
+            _ => Owned { link_type: LinkType::PPP, interface: 1, ..packet(i, b"p") },
+        })
+        .collect();
+    for max_bytes in [None, Some(300)] {
+        let disk = Disk::default();
+        let limits = Rotation { max_bytes, ..rotation("f") };
+        let mut rotator = rotator(&disk, limits, Format::Pcapng).unwrap();
+        for part in packets.chunks(2) {
+            let interface = [Interface { link_type: part[0].link_type, ..ethernet("e") }];
+            let part: Vec<_> = part.iter().map(|p| Owned { interface: 0, ..p.clone() }).collect();
+            rotator.next_source(&interface);
+            let flow = with_batch(&interface, &part, |batch| rotator.write_batch(batch)).unwrap();
+            assert!(flow.is_continue());
+            let delivered = part.len() as u64;
+            rotator.set_stats(0, Stats { seen: delivered, delivered, ..Stats::default() });
+        }
+        rotator.finish().unwrap();
+        let content = disk.0.borrow();
+        let files = content.log.iter().map(|name| read(&content.files[name][..]));
+        let (mut found, mut delivered) = (Vec::new(), [0, 0]);
+        for file in files {
+            assert!([ethernet("e"), ppp.clone()].starts_with(&file.interfaces));
+            for (sum, recorded) in delivered.iter_mut().zip(&file.recorded) {
+                *sum += recorded.delivered.unwrap_or(0);
+            }
+            found.extend(file.clean());
+        }
+        assert_eq!((found, delivered), (packets.clone(), [4, 2]));
     }
 }
 

@@ -120,8 +120,9 @@ fn the_header_is_written_at_once() {
 
 #[test]
 fn pcap_refuses_a_second_link_type_and_goes_on() {
-    let other = Owned { link_type: LinkType::RAW, ..packet(2, b"b") };
-    let mut writer = Writer::new(Vec::new(), &options(NANOS), &[ethernet("e")]).unwrap();
+    let other = Owned { link_type: LinkType::RAW, interface: 1, ..packet(2, b"b") };
+    let interfaces = [ethernet("e"), Interface { link_type: LinkType::RAW, ..ethernet("r") }];
+    let mut writer = Writer::new(Vec::new(), &options(NANOS), &interfaces).unwrap();
     writer.write(&packet(1, b"a").borrow()).unwrap();
     let error = writer.write(&other.borrow()).unwrap_err();
     assert_eq!(
@@ -166,6 +167,55 @@ fn interfaces_may_appear_later() {
     let outcome = read(&writer.into_output()[..]);
     assert_eq!(outcome.interfaces, tables);
     assert_eq!(outcome.packets.iter().map(|p| p.interface).collect::<Vec<_>>(), [0, 1]);
+}
+
+/// The same interface with another link type.
+fn ppp(name: &str) -> Interface {
+    Interface { link_type: LinkType::PPP, ..ethernet(name) }
+}
+
+fn ppp_packet(nanos: i64, data: &[u8]) -> Owned {
+    Owned { link_type: LinkType::PPP, ..packet(nanos, data) }
+}
+
+#[test]
+fn packets_of_several_sources_keep_their_link_types() {
+    let (e, p) = (packet(1, b"e"), ppp_packet(2, b"p"));
+    for (first, second) in [(e.clone(), p.clone()), (p, e)] {
+        let mut writer = Writer::new(Vec::new(), &options(Format::Pcapng), &[]).unwrap();
+        for packet in [&first, &second, &first] {
+            let interface = [Interface { link_type: packet.link_type, ..ethernet("") }];
+            writer.next_source(&interface);
+            let parts = std::slice::from_ref(packet);
+            with_batch(&interface, parts, |batch| writer.write_batch(batch)).unwrap();
+        }
+        writer.finish().unwrap();
+        let outcome = read(&writer.into_output()[..]);
+        assert_eq!(outcome.interfaces.len(), 2, "equal interfaces are described once");
+        let expected = [first.clone(), Owned { interface: 1, ..second }, first];
+        assert_eq!(outcome.clean(), expected);
+    }
+}
+
+#[test]
+fn pcap_takes_another_source_only_with_the_same_link_type() {
+    let mut writer = Writer::new(Vec::new(), &options(NANOS), &[ethernet("a")]).unwrap();
+    writer.next_source(&[ethernet("b")]);
+    writer.write(&packet(1, b"a").borrow()).unwrap();
+    writer.next_source(&[ppp("b")]);
+    let error = writer.write(&ppp_packet(2, b"p").borrow()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
+    assert_eq!(error.answered(), "a pcap file has one link type, and this one has EN10MB");
+}
+
+#[test]
+fn a_packet_with_another_link_type_than_its_interface_is_refused() {
+    for format in [NANOS, Format::Pcapng] {
+        let mut writer = Writer::new(Vec::new(), &options(format), &[ethernet("e")]).unwrap();
+        let error = writer.write(&ppp_packet(2, b"p").borrow()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Invalid);
+        assert_eq!(error.answered(), "it was declared with link type EN10MB");
+    }
 }
 
 #[test]
