@@ -78,11 +78,11 @@ impl SavePlan {
         self.rotation.name == STDOUT
     }
 
-    /// Opens the first file, for packets of `interfaces` from `start` on.
+    /// Opens the first file, for packets of `interfaces` from `start` on, or from the first packet on.
     ///
     /// # Errors
     /// When it cannot be opened or written.
-    pub(crate) fn open(self, interfaces: &[Interface], start: Timestamp) -> Result<Saver> {
+    pub(crate) fn open(self, interfaces: &[Interface], start: Option<Timestamp>) -> Result<Saver> {
         let files = Files { compression: self.compression, inputs: self.inputs };
         let rotator = Rotator::new(files, self.rotation, self.options, interfaces, start)?;
         Ok(Saver { rotator, packet_buffered: self.packet_buffered, full: false })

@@ -93,7 +93,7 @@ impl Plan {
             capability::become_user(user).with_context(asked)?;
         }
         let interfaces = [Interface { filter: self.text, ..capture.interface.clone() }];
-        let saver = self.save.map(|plan| plan.open(&interfaces, now())).transpose();
+        let saver = self.save.map(|plan| plan.open(&interfaces, Some(now()))).transpose();
         let mut saver = match &args.user {
             Some(user) => saver.with_context(|| format!("as user {user}"))?,
             None => saver?,

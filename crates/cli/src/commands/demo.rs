@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, ensure};
-use linerate::base::{Interface, LinkType, Source, Stats, Timestamp};
+use linerate::base::{Interface, LinkType, Source, Stats};
 use linerate::capture::{self, Capture, Config, Interrupt};
 use linerate::lab::{self, Host, Lab};
 use linerate::sys::process;
@@ -98,7 +98,7 @@ fn record(
     let args = SaveArgs { write: Some(file.into()), ..SaveArgs::default() };
     let plan = SavePlan::new(&args)?.context("a savefile was named")?;
     let interface = Interface { filter: FILTER.into(), ..capture.interface.clone() };
-    let mut saver = plan.open(&[interface], Timestamp::EPOCH)?;
+    let mut saver = plan.open(&[interface], None)?;
     let live = LiveLine::new(false);
     let mut pump = Pump { requests, interrupt, limit: None, deadline: None, live };
     let (taken, result) = pump.run(&mut *capture.source, &mut [&mut saver]);

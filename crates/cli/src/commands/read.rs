@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use linerate::base::{Source, Timestamp};
+use linerate::base::Source;
 use linerate::capture::{self, FileSource, Filtered, Interrupt};
 
 use crate::args::ReadArgs;
@@ -98,7 +98,7 @@ impl Reading {
         }
         let mut source = self.open(path)?;
         if let Some(plan) = self.save.take() {
-            self.saver = Some(plan.open(source.interfaces(), Timestamp::EPOCH)?);
+            self.saver = Some(plan.open(source.interfaces(), None)?);
         }
         let result = self.drain(&mut source);
         for warning in source.get_ref().warnings() {

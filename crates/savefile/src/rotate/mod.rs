@@ -12,7 +12,7 @@
 //! What is different: periods follow the packets' own time, not the clock of the moment at which a packet
 //! is handled. So a packet is in the file whose name says its time, however late it is written, and
 //! a savefile can be split long after. Periods follow each other without gap from the start that the caller
-//! gives; one without packets gets no file. A packet that comes late, with a time before its
+//! gives, or from the first packet; one without packets gets no file. A packet that comes late, with a time before its
 //! file's period, stays in that file.
 //!
 //! Where two files get the same name (a ring, a pattern coarser than the period), the later replaces the

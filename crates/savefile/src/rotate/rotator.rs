@@ -1,6 +1,7 @@
 //! The writer of a row of savefiles.
 
 use std::io::Write;
+use std::mem;
 use std::ops::ControlFlow;
 
 use jiff::tz::TimeZone;
@@ -61,15 +62,32 @@ pub struct Rotator<O: Opener> {
     zone: TimeZone,
     interfaces: Merged,
     stats: Vec<Tracked>,
-    current: Option<Current<O::Output>>,
-    /// Start of the current period.
-    start: Timestamp,
+    stage: Stage<O::Output>,
+    /// Start of the current period; before the first file it may not be known.
+    start: Option<Timestamp>,
     /// Number of the current file in its period.
     index: u32,
-    /// Periods for which there was a file.
+    /// Periods for which there was a file, the first included.
     periods: u32,
     /// Of files, those begun; of packets and bytes, those in closed files.
     closed: Totals,
+}
+
+enum Stage<W: Write> {
+    /// The first file waits for the first packet.
+    Waiting,
+    Writing(Current<W>),
+    /// All files are written, or one could not be opened or closed.
+    Ended,
+}
+
+impl<W: Write> Stage<W> {
+    fn current(&mut self) -> Option<&mut Current<W>> {
+        match self {
+            Self::Writing(current) => Some(current),
+            Self::Waiting | Self::Ended => None,
+        }
+    }
 }
 
 struct Current<W: Write> {
@@ -90,8 +108,11 @@ struct Tracked {
 }
 
 impl<O: Opener> Rotator<O> {
-    /// Opens the first file. Its period begins at `start`: now for a capture, the first packet's time for
-    /// the packets of a savefile.
+    /// Opens the first file. Its period begins at `start`: now for a capture.
+    ///
+    /// With `None`, as for the packets of a savefile, it begins at the first packet's time. Where there is
+    /// a period, the first file then is opened with that packet, or by [`finish`](Self::finish) without
+    /// one: there is a savefile in any case, whose name then says 1970.
     ///
     /// # Errors
     /// When the limits make no sense, the name is no strftime pattern but has a period, or the file cannot
@@ -101,7 +122,7 @@ impl<O: Opener> Rotator<O> {
         rotation: Rotation,
         options: Options,
         interfaces: &[Interface],
-        start: Timestamp,
+        start: Option<Timestamp>,
     ) -> Result<Self> {
         rotation.check()?;
         let mut rotator = Self {
@@ -111,13 +132,15 @@ impl<O: Opener> Rotator<O> {
             zone: TimeZone::system(),
             interfaces: Merged::new(interfaces),
             stats: Vec::new(),
-            current: None,
+            stage: Stage::Waiting,
             start,
             index: 0,
             periods: 1,
             closed: Totals::default(),
         };
-        rotator.open()?;
+        if rotator.start.is_some() || rotator.rotation.period.is_none() {
+            rotator.open()?;
+        }
         Ok(rotator)
     }
 
@@ -132,7 +155,7 @@ impl<O: Opener> Rotator<O> {
             if self.rotate(&packet)?.is_break() {
                 return Ok(ControlFlow::Break(()));
             }
-            let Some(current) = &mut self.current else { return Err(no_file()) };
+            let Some(current) = self.stage.current() else { return Err(no_file()) };
             let written = self
                 .interfaces
                 .of(&packet)
@@ -171,7 +194,7 @@ impl<O: Opener> Rotator<O> {
     /// # Errors
     /// Those of the output.
     pub fn flush(&mut self) -> Result<()> {
-        let Some(current) = &mut self.current else { return Ok(()) };
+        let Some(current) = self.stage.current() else { return Ok(()) };
         current.writer.flush().map_err(|error| error.within(&current.name))
     }
 
@@ -180,6 +203,9 @@ impl<O: Opener> Rotator<O> {
     /// # Errors
     /// Those of the output and the opener.
     pub fn finish(&mut self) -> Result<Totals> {
+        if matches!(self.stage, Stage::Waiting) {
+            self.open()?;
+        }
         self.close()?;
         Ok(self.closed)
     }
@@ -187,7 +213,7 @@ impl<O: Opener> Rotator<O> {
     /// What all files together hold.
     pub fn totals(&self) -> Totals {
         let mut totals = self.closed;
-        if let Some(current) = &self.current {
+        if let Stage::Writing(current) = &self.stage {
             totals.written += current.writer.counters();
         }
         totals
@@ -195,7 +221,7 @@ impl<O: Opener> Rotator<O> {
 
     fn declare(&mut self, interfaces: &[Interface]) {
         if self.interfaces.declare(interfaces)
-            && let Some(current) = &mut self.current
+            && let Some(current) = self.stage.current()
         {
             current.writer.declare(self.interfaces.all());
         }
@@ -204,9 +230,11 @@ impl<O: Opener> Rotator<O> {
     /// Begins the file that `packet` belongs to, if it is not the current one.
     #[inline]
     fn rotate(&mut self, packet: &Packet<'_>) -> Result<ControlFlow<()>> {
-        let Some(current) = &self.current else {
-            return Ok(self.past_the_end());
-        };
+        if matches!(self.stage, Stage::Waiting) {
+            self.start = Some(packet.time);
+            self.open()?;
+        }
+        let Stage::Writing(current) = &self.stage else { return self.past_the_end() };
         if let Some(start) = self.later_period(packet.time) {
             return self.next_period(start);
         }
@@ -222,8 +250,9 @@ impl<O: Opener> Rotator<O> {
     #[inline]
     fn later_period(&self, time: Timestamp) -> Option<Timestamp> {
         let period = i64::from(self.rotation.period?) * 1_000_000_000;
-        let periods = time.nanos_since(self.start) / period;
-        (periods > 0).then(|| Timestamp::from_nanos(self.start.nanos() + periods * period))
+        let start = self.start?;
+        let periods = time.nanos_since(start) / period;
+        (periods > 0).then(|| Timestamp::from_nanos(start.nanos() + periods * period))
     }
 
     fn next_period(&mut self, start: Timestamp) -> Result<ControlFlow<()>> {
@@ -231,32 +260,37 @@ impl<O: Opener> Rotator<O> {
         if self.rotation.ends_after(self.periods) {
             return Ok(ControlFlow::Break(()));
         }
-        (self.start, self.index) = (start, 0);
+        (self.start, self.index) = (Some(start), 0);
         self.periods += 1;
         self.open()?;
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Without a file, either all were written or one could not be opened or closed.
-    fn past_the_end(&self) -> ControlFlow<()> {
+    /// Either all files were written or one could not be opened or closed.
+    fn past_the_end(&self) -> Result<ControlFlow<()>> {
         match self.rotation.ends_after(self.periods) {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
+            true => Ok(ControlFlow::Break(())),
+            false => Err(no_file()),
         }
     }
 
     fn open(&mut self) -> Result<()> {
-        let name = self.rotation.file_name(self.start, self.index, &self.zone)?;
+        self.stage = Stage::Ended;
+        let start = self.start.unwrap_or(Timestamp::EPOCH);
+        let name = self.rotation.file_name(start, self.index, &self.zone)?;
         let output = self.opener.open(&name)?;
         self.closed.files += 1;
         let writer = Writer::new(output, &self.options, self.interfaces.all())
             .map_err(|error| error.within(&name))?;
-        self.current = Some(Current { name, writer });
+        self.stage = Stage::Writing(Current { name, writer });
         Ok(())
     }
 
     fn close(&mut self) -> Result<()> {
-        let Some(Current { name, mut writer }) = self.current.take() else { return Ok(()) };
+        let Stage::Writing(current) = mem::replace(&mut self.stage, Stage::Ended) else {
+            return Ok(());
+        };
+        let Current { name, mut writer } = current;
         for tracked in &mut self.stats {
             writer.set_stats(tracked.interface, since(&tracked.latest, &tracked.previous));
             tracked.previous = tracked.latest;

@@ -68,7 +68,7 @@ fn rotation(name: &str) -> Rotation {
 
 fn rotator(disk: &Disk, rotation: Rotation, format: Format) -> Result<Rotator<Disk>> {
     let options = Options { format, ..Options::default() };
-    Rotator::new(disk.clone(), rotation, options, &[ethernet("e")], Timestamp::EPOCH)
+    Rotator::new(disk.clone(), rotation, options, &[ethernet("e")], Some(Timestamp::EPOCH))
 }
 
 /// Writes `packets` in batches of three.
@@ -133,6 +133,42 @@ fn by_period_files_follow_the_packets_time() {
     let (_, totals) = run(&disk, Rotation { period: Some(2), ..rotation("f%s") }, &packets);
     assert_eq!(disk.0.borrow().log, ["f0", "f2", "f8"]);
     assert_eq!(check(&disk, totals), packets);
+}
+
+/// A rotator whose first period begins with the first packet.
+fn waiting(disk: &Disk, rotation: Rotation) -> Rotator<Disk> {
+    Rotator::new(disk.clone(), rotation, Options::default(), &[ethernet("e")], None).unwrap()
+}
+
+#[test]
+fn without_a_start_the_first_period_begins_with_the_first_packet() {
+    let disk = Disk::default();
+    let limits = Rotation { period: Some(2), files: Some(2), ..rotation("f%s") };
+    let mut rotator = waiting(&disk, limits);
+    assert!(disk.0.borrow().log.is_empty());
+    let packets = &seconds(10)[3..];
+    let flow = with_batch(&[ethernet("e")], packets, |b| rotator.write_batch(b)).unwrap();
+    assert_eq!(flow, ControlFlow::Break(()));
+    assert_eq!(disk.0.borrow().log, ["f3", "f5"]);
+    let totals = rotator.finish().unwrap();
+    assert_eq!(check(&disk, totals), seconds(10)[3..7]);
+}
+
+#[test]
+fn without_a_start_and_a_packet_there_is_an_empty_savefile() {
+    let disk = Disk::default();
+    let mut rotator = waiting(&disk, Rotation { period: Some(2), ..rotation("f%s") });
+    assert!(disk.0.borrow().log.is_empty());
+    let totals = rotator.finish().unwrap();
+    assert_eq!(disk.0.borrow().log, ["f0"]);
+    assert_eq!(check(&disk, totals), []);
+}
+
+#[test]
+fn without_a_start_and_a_period_the_file_is_there_at_once() {
+    let disk = Disk::default();
+    waiting(&disk, rotation("f"));
+    assert_eq!(disk.0.borrow().log, ["f"]);
 }
 
 #[test]
