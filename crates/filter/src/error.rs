@@ -1,6 +1,7 @@
 //! What is wrong with an expression, and where.
 
 use crate::excerpt::{Excerpt, Word};
+use crate::hint::hint;
 use crate::syntax::Span;
 use linerate_base as base;
 use std::fmt;
@@ -102,9 +103,12 @@ impl Error {
         self
     }
 
-    /// The same error knowing the whole expression, so that it can show the place.
+    /// The same error knowing the whole expression, so that it can show the place,
+    /// and give a hint if that is a common mistake.
     pub(crate) fn within(mut self, expression: &str) -> Self {
         self.expression = expression.into();
+        let hint = || hint(self.kind, expression, self.span?).map(Into::into);
+        self.advice = self.advice.or_else(hint);
         self
     }
 

@@ -26,6 +26,7 @@ mod emit;
 mod error;
 mod excerpt;
 mod filter;
+mod hint;
 mod ir;
 mod opt;
 mod options;
