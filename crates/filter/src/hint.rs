@@ -7,7 +7,10 @@
 use crate::error::ErrorKind;
 use crate::syntax::Span;
 use crate::syntax::token::lookup;
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
+
+/// No hint repeats more of the expression than this, in bytes.
+const LONGEST: usize = 60;
 
 /// Words of other tools, and the words here.
 const WORDS: &[(&str, &str)] = &[
@@ -97,9 +100,9 @@ fn word(word: &str) -> Option<String> {
 /// What several words joined by a comma, colon or hyphen are instead.
 fn joined(before: &str, word: &str) -> Option<String> {
     if word.contains(',') && !before.ends_with('[') {
-        return Some("alternatives are such as `port (80 or 443)`".to_owned());
+        return Some(alternatives(last_word(before), word));
     }
-    let (first, last) = word.split_once([':', '-'])?;
+    let (first, last) = word.split_once([':', '-']).filter(|_| word.len() <= LONGEST)?;
     let is_port = |text: &str| text.parse::<u16>().is_ok();
     if !is_port(last) {
         return None;
@@ -112,11 +115,24 @@ fn joined(before: &str, word: &str) -> Option<String> {
         .then(|| format!("a range of ports is `portrange {first}-{last}`"))
 }
 
+/// The ports or addresses of a list as operands of `kind`; an example where they are not all such.
+fn alternatives(kind: &str, list: &str) -> String {
+    let is_operand = |text: &str| match kind {
+        "port" => text.parse::<u16>().is_ok(),
+        "host" => text.parse::<IpAddr>().is_ok(),
+        _ => false,
+    };
+    let known = list.len() <= LONGEST && list.split(',').all(is_operand);
+    let (kind, list) = if known { (kind, list) } else { ("port", "80,443") };
+    format!("alternatives are such as `{kind} ({})`", list.replace(',', " or "))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{Hermetic, Options, compile};
     use linerate_base::LinkType;
+    use proptest::prelude::*;
 
     fn options() -> Options<'static> {
         Options::new(LinkType::ETHERNET, &Hermetic)
@@ -151,6 +167,33 @@ mod tests {
         for text in ["ip[0:3,4] = 1", "ip[0:1:2] = 1", "ether host 0:1", "host a-b", "port a-b"] {
             let error = compile(text, &options()).expect_err("refused").to_string();
             assert!(error.ends_with('^'), "{error}");
+        }
+    }
+    #[test]
+    fn hints_are_short() {
+        let zeroes = "0".repeat(100_000);
+        for word in ["80,".repeat(100_000), format!("{zeroes}80-90"), format!("{zeroes}1:1")] {
+            let error = compile(&format!("port {word}"), &options()).expect_err("refused");
+            assert!(error.to_string().len() < 500, "{error}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_mistake_can_be_shown(
+            text in r"((port|host|IP|tcp\.port|é|[0-9a-f]{1,3}|[-,:. ()\[=\\])){0,12}",
+        ) {
+            if let Err(error) = compile(&text, &options()) {
+                prop_assert!(!error.to_string().is_empty());
+            }
+        }
+
+        #[test]
+        fn any_place_can_be_asked_about(text in ".{0,40}", start in 0..200_usize) {
+            let span = Span { start, end: start };
+            for kind in [ErrorKind::Syntax, ErrorKind::Name] {
+                prop_assert!(hint(kind, &text, span).is_none_or(|hint| !hint.is_empty()));
+            }
         }
     }
 }
