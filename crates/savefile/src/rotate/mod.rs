@@ -1,15 +1,16 @@
 //! Rotation: one capture, many files.
 //!
-//! The options are tcpdump's, with their meaning there:
-//! - a size (`-C`): before a packet is written to a file that is already *larger*, the next file begins. Its
-//!   name is the given name and a number, from 1; the first file has no number.
+//! The options are tcpdump's, and so is most of their meaning:
+//! - a size (`-C`): before a packet that would make a file larger, the next file begins. Its name is the
+//!   given name and a number, from 1; the first file has no number.
 //! - a period (`-G`): the name is a strftime pattern, filled in with the local time at which the file's
 //!   period began.
 //! - a count (`-W`): with a size, the files form a ring, all numbered from 0 with as many digits as the last
 //!   needs, and the oldest is overwritten; with a period, the capture ends after so many files; with
 //!   both, the ring begins anew with each period.
 //!
-//! What is different: periods follow the packets' own time, not the clock of the moment at which a packet
+//! What is different: a file never exceeds the size, its statistics included, unless its first packet alone
+//! does; tcpdump's files exceed it by a packet. And periods follow the packets' own time, not the clock of the moment at which a packet
 //! is handled. So a packet is in the file whose name says its time, however late it is written, and
 //! a savefile can be split long after. Periods follow each other without gap from the start that the caller
 //! gives, or from the first packet; one without packets gets no file. A packet that comes late, with a time before its

@@ -9,7 +9,8 @@ use linerate_base::{Error, ErrorKind, Result, Timestamp};
 pub struct Rotation {
     /// The name of the first file, or the strftime pattern of all names where there is a period.
     pub name: String,
-    /// A file larger than this many bytes, counted before compression, takes no more packets.
+    /// The most bytes of a file, counted before compression. Only a file whose first packet, with the
+    /// headers before it, needs more is larger.
     pub max_bytes: Option<u64>,
     /// Seconds for which a file takes packets.
     pub period: Option<u32>,
@@ -35,6 +36,12 @@ impl Rotation {
         }
         // A pattern that cannot be filled in is told before any packet comes.
         self.file_name(Timestamp::EPOCH, 0, &TimeZone::UTC).map(|_| ())
+    }
+
+    /// True when a file must not have `size` bytes.
+    #[inline]
+    pub(super) fn exceeded_by(&self, size: u64) -> bool {
+        self.max_bytes.is_some_and(|max| size > max)
     }
 
     /// The number after `index`: files of a ring are reused.

@@ -150,7 +150,7 @@ impl<O: Opener> Rotator<O> {
     /// # Errors
     /// As [`Writer::write_batch`], and those of the opener.
     pub fn write_batch(&mut self, batch: &Batch<'_>) -> Result<ControlFlow<()>> {
-        self.declare(batch.interfaces());
+        self.declare(batch.interfaces())?;
         for packet in batch.iter() {
             if self.rotate(&packet)?.is_break() {
                 return Ok(ControlFlow::Break(()));
@@ -167,12 +167,16 @@ impl<O: Opener> Rotator<O> {
 
     /// As [`Writer::next_source`]: from here on, batches are those of another source with `interfaces`.
     /// Files begun later describe the interfaces of all sources so far.
-    pub fn next_source(&mut self, interfaces: &[Interface]) {
+    ///
+    /// # Errors
+    /// Where the current file has no room for the description of the interfaces, those of closing it and
+    /// opening the next.
+    pub fn next_source(&mut self, interfaces: &[Interface]) -> Result<()> {
         for tracked in &mut self.stats {
             tracked.earlier = tracked.latest;
         }
         self.interfaces.next_source();
-        self.declare(interfaces);
+        self.declare(interfaces)
     }
 
     /// Sets the statistics of `interface`, which the current source must have declared, since that source
@@ -219,12 +223,21 @@ impl<O: Opener> Rotator<O> {
         totals
     }
 
-    fn declare(&mut self, interfaces: &[Interface]) {
-        if self.interfaces.declare(interfaces)
-            && let Some(current) = self.stage.current()
-        {
-            current.writer.declare(self.interfaces.all());
+    /// Describes what is new in `interfaces` in the current file, or in the next if they do not fit.
+    fn declare(&mut self, interfaces: &[Interface]) -> Result<()> {
+        let Stage::Writing(Current { writer, .. }) = &mut self.stage else {
+            self.interfaces.declare(interfaces);
+            return Ok(());
+        };
+        if !self.interfaces.declare(interfaces) {
+            return Ok(());
         }
+        let all = self.interfaces.all();
+        if writer.packets() > 0 && self.rotation.exceeded_by(writer.size_declaring(all)) {
+            return self.next_file();
+        }
+        writer.declare(all);
+        Ok(())
     }
 
     /// Begins the file that `packet` belongs to, if it is not the current one.
@@ -238,10 +251,9 @@ impl<O: Opener> Rotator<O> {
         if let Some(start) = self.later_period(packet.time) {
             return self.next_period(start);
         }
-        if self.rotation.max_bytes.is_some_and(|max| current.writer.size() > max) {
-            self.close()?;
-            self.index = self.rotation.next_index(self.index);
-            self.open()?;
+        let writer = &current.writer;
+        if writer.packets() > 0 && self.rotation.exceeded_by(writer.size_with(packet)) {
+            self.next_file()?;
         }
         Ok(ControlFlow::Continue(()))
     }
@@ -253,6 +265,13 @@ impl<O: Opener> Rotator<O> {
         let start = self.start?;
         let periods = time.nanos_since(start) / period;
         (periods > 0).then(|| Timestamp::from_nanos(start.nanos() + periods * period))
+    }
+
+    /// Begins the next file of the same period.
+    fn next_file(&mut self) -> Result<()> {
+        self.close()?;
+        self.index = self.rotation.next_index(self.index);
+        self.open()
     }
 
     fn next_period(&mut self, start: Timestamp) -> Result<ControlFlow<()>> {

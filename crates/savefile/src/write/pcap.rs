@@ -60,6 +60,11 @@ impl Pcap {
         Ok(())
     }
 
+    /// Bytes of the record of a packet.
+    pub(super) fn packet_size(packet: &Packet<'_>) -> u64 {
+        (RECORD_HEADER + packet.data.len()) as u64
+    }
+
     /// The whole records in `bytes`, which begin with a record, or with the header if `from_start`.
     pub(super) fn whole(bytes: &[u8], from_start: bool) -> Counters {
         let mut whole = Counters::default();

@@ -12,6 +12,15 @@ const NANOSECONDS: u8 = 9;
 /// The most bytes that an option can hold.
 const MAX_OPTION: usize = u16::MAX as usize;
 
+/// Bytes of an Enhanced Packet Block without data and options.
+const ENHANCED_PACKET: usize = 32;
+
+/// Bytes of the option `epb_flags` and the end of options.
+const FLAGS: usize = 8 + 4;
+
+/// Bytes of an Interface Statistics Block with all five counters.
+const STATISTICS: usize = 24 + 5 * 12 + 4;
+
 /// An encoder of one pcapng file.
 #[derive(Debug, Default)]
 pub(super) struct Pcapng {
@@ -44,10 +53,14 @@ impl Pcapng {
 
     /// Appends an Interface Description Block for each interface that has none yet.
     pub(super) fn declare(&mut self, out: &mut Vec<u8>, interfaces: &[Interface]) {
+        self.describe_new(out, interfaces);
+        self.described = self.described.max(interfaces.len());
+    }
+
+    fn describe_new(&self, out: &mut Vec<u8>, interfaces: &[Interface]) {
         for interface in interfaces.iter().skip(self.described) {
             put_block(out, block::INTERFACE, |out| describe(out, interface));
         }
-        self.described = self.described.max(interfaces.len());
     }
 
     /// Appends an Enhanced Packet Block for a packet of the described interface `interface`.
@@ -103,6 +116,27 @@ impl Pcapng {
             }
             end_of_options(out);
         });
+    }
+
+    /// Bytes of the block of a packet.
+    #[inline]
+    pub(super) fn packet_size(packet: &Packet<'_>) -> u64 {
+        let options = if packet.direction == Direction::Unknown { 0 } else { FLAGS };
+        (ENHANCED_PACKET + padded(packet.data.len()) + options) as u64
+    }
+
+    /// Bytes that declaring `interfaces` adds to the file, their statistics included.
+    pub(super) fn declaration_size(&self, interfaces: &[Interface]) -> u64 {
+        let mut out = Vec::new();
+        self.describe_new(&mut out, interfaces);
+        let new = interfaces.len().saturating_sub(self.described);
+        (out.len() + new * STATISTICS) as u64
+    }
+
+    /// The most bytes that statistics of all described interfaces take.
+    #[inline]
+    pub(super) fn statistics_size(&self) -> u64 {
+        (self.described * STATISTICS) as u64
     }
 
     /// The whole blocks in `bytes`, which begin with a block.

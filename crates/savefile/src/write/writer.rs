@@ -215,6 +215,33 @@ impl<W: Write> Writer<W> {
         self.counters.bytes + self.buffer.len() as u64
     }
 
+    /// Packets taken, those in the buffer included.
+    #[inline]
+    pub(crate) fn packets(&self) -> u64 {
+        self.counters.packets + self.buffered
+    }
+
+    /// Bytes that the finished file has at most if `packet` is its last.
+    #[inline]
+    pub(crate) fn size_with(&self, packet: &Packet<'_>) -> u64 {
+        self.size()
+            + match &self.encoder {
+                Encoder::Pcap(_) => Pcap::packet_size(packet),
+                Encoder::Pcapng(pcapng) => Pcapng::packet_size(packet) + pcapng.statistics_size(),
+            }
+    }
+
+    /// Bytes that the finished file has at most if `interfaces` are declared and no packet is added.
+    pub(crate) fn size_declaring(&self, interfaces: &[Interface]) -> u64 {
+        self.size()
+            + match &self.encoder {
+                Encoder::Pcap(_) => 0,
+                Encoder::Pcapng(pcapng) => {
+                    pcapng.declaration_size(interfaces) + pcapng.statistics_size()
+                }
+            }
+    }
+
     /// Hands everything to the output and flushes that.
     ///
     /// # Errors
@@ -292,4 +319,55 @@ fn write_all(output: &mut impl Write, bytes: &[u8]) -> (usize, io::Result<()>) {
 fn too_long(packet: &Packet<'_>) -> Error {
     let asked = format!("write a packet of {} bytes", packet.data.len());
     Error::new(ErrorKind::Unsupported, asked, "savefiles count a packet's bytes in 32 bits")
+}
+
+#[cfg(test)]
+mod tests {
+    use linerate_base::{Direction, LinkType, Timestamp};
+
+    use super::*;
+
+    fn interface(name: &str) -> Interface {
+        Interface { name: name.to_owned(), ..Interface::default() }
+    }
+
+    fn packet(data: &[u8], direction: Direction) -> Packet<'_> {
+        let length = data.len() as u32;
+        let (time, link_type) = (Timestamp::EPOCH, LinkType::default());
+        Packet { time, data, length, interface: 0, link_type, direction }
+    }
+
+    /// A writer with one packet and, later, a second interface.
+    fn writer(format: Format) -> Writer<Vec<u8>> {
+        let options = Options { format, ..Options::default() };
+        let mut writer = Writer::new(Vec::new(), &options, &[interface("a")]).unwrap();
+        writer.write(&packet(b"first", Direction::Unknown)).unwrap();
+        writer
+    }
+
+    fn finished_size(mut writer: Writer<Vec<u8>>) -> u64 {
+        for interface in 0..2 {
+            writer.set_stats(interface, Stats { interface_dropped: Some(1), ..Stats::default() });
+        }
+        writer.finish().unwrap().bytes
+    }
+
+    #[test]
+    fn sizes_are_told_beforehand() {
+        let interfaces = [interface("a"), interface("second")];
+        for format in [Format::Pcapng, Format::Pcap(Precision::Nanos)] {
+            let mut declaring = writer(format);
+            let expected = declaring.size_declaring(&interfaces);
+            declaring.declare(&interfaces);
+            assert_eq!(finished_size(declaring), expected, "{format:?}");
+            for (direction, length) in [Direction::Unknown, Direction::In].iter().zip(5..) {
+                let (mut writer, data) = (writer(format), vec![1; length]);
+                let packet = packet(&data, *direction);
+                let expected = writer.size_with(&packet);
+                writer.write(&packet).unwrap();
+                assert_eq!(writer.packets(), 2);
+                assert_eq!(finished_size(writer), expected, "{format:?} {direction:?}");
+            }
+        }
+    }
 }

@@ -113,14 +113,18 @@ fn without_limits_there_is_one_file() {
 }
 
 #[test]
-fn by_size_a_file_takes_packets_until_it_is_larger() {
-    let disk = Disk::default();
-    // 28 bytes of section, 44 of interface, 132 for each packet: two packets make 336.
-    let (_, totals) = run(&disk, Rotation { max_bytes: Some(335), ..rotation("f") }, &seconds(5));
-    assert_eq!(check(&disk, totals), seconds(5));
-    let content = disk.0.borrow();
-    assert_eq!(content.log, ["f", "f1", "f2"]);
-    assert_eq!(content.closed.iter().map(|(_, c)| c.packets).collect::<Vec<_>>(), [2, 2, 1]);
+fn by_size_a_file_takes_packets_that_do_not_make_it_larger() {
+    // 28 bytes of section, 44 of interface, 132 for each packet, 88 of statistics.
+    let two = 28 + 44 + 2 * 132 + 88;
+    for (max_bytes, expected) in [(two, &[2, 2, 1][..]), (two - 1, &[1; 5]), (0, &[1; 5])] {
+        let disk = Disk::default();
+        let limits = Rotation { max_bytes: Some(max_bytes), ..rotation("f") };
+        let (_, totals) = run(&disk, limits, &seconds(5));
+        assert_eq!(check(&disk, totals), seconds(5));
+        let content = disk.0.borrow();
+        assert_eq!(content.log[..3], ["f", "f1", "f2"]);
+        assert_eq!(content.closed.iter().map(|(_, c)| c.packets).collect::<Vec<_>>(), expected);
+    }
 }
 
 #[test]
@@ -241,7 +245,7 @@ fn packets_of_several_sources_keep_their_link_types_over_the_files() {
         for part in packets.chunks(2) {
             let interface = [Interface { link_type: part[0].link_type, ..ethernet("e") }];
             let part: Vec<_> = part.iter().map(|p| Owned { interface: 0, ..p.clone() }).collect();
-            rotator.next_source(&interface);
+            rotator.next_source(&interface).unwrap();
             let flow = with_batch(&interface, &part, |batch| rotator.write_batch(batch)).unwrap();
             assert!(flow.is_continue());
             let delivered = part.len() as u64;
@@ -321,5 +325,8 @@ proptest! {
         let limits = Rotation { max_bytes, period, ..rotation("f%s-") };
         let (_, totals) = run(&disk, limits, &packets);
         prop_assert_eq!(check(&disk, totals), packets);
+        for (_, counters) in &disk.0.borrow().closed {
+            prop_assert!(counters.packets < 2 || max_bytes.is_none_or(|max| counters.bytes <= max));
+        }
     }
 }
