@@ -116,6 +116,14 @@ pub(crate) struct Saver {
 }
 
 impl Saver {
+    /// From here on, packets are those of another source.
+    ///
+    /// # Errors
+    /// When its interfaces have no place in the file, or the disk does not take them.
+    pub(crate) fn next_source(&mut self, interfaces: &[Interface]) -> Result<()> {
+        Ok(self.rotator.next_source(interfaces)?)
+    }
+
     /// Records `stats` and ends the last file.
     ///
     /// # Errors

@@ -97,8 +97,10 @@ impl Reading {
             return Ok(());
         }
         let mut source = self.open(path)?;
-        if let Some(plan) = self.save.take() {
-            self.saver = Some(plan.open(source.interfaces(), None)?);
+        match (&mut self.saver, self.save.take()) {
+            (Some(saver), _) => saver.next_source(source.interfaces())?,
+            (None, Some(plan)) => self.saver = Some(plan.open(source.interfaces(), None)?),
+            (None, None) => {}
         }
         let result = self.drain(&mut source);
         for warning in source.get_ref().warnings() {

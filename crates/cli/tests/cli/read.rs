@@ -72,6 +72,21 @@ fn a_filter_a_limit_and_several_files() {
 }
 
 #[test]
+fn files_of_several_link_types_become_one() {
+    let (Some(one), Some(other)) = (sample(DNS), sample("ppp_ip_udp_dns.pcap")) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let both = folder.path().join("both.pcapng");
+    let print = |file: &Path| linerate(["read", "-e", "-t", text(file)]).success().stdout;
+    for (first, second) in [(&one, &other), (&other, &one)] {
+        linerate(["read", "-r", text(first), "-r", text(second), "-w", text(&both)]).success();
+        assert_eq!(print(&both), print(first) + &print(second));
+    }
+    let pcap = folder.path().join("both.pcap");
+    let refused = linerate(["read", "-r", text(&one), "-r", text(&other), "-w", text(&pcap)]);
+    assert_eq!(refused.code(), 1, "{refused:?}");
+}
+
+#[test]
 fn a_savefile_is_not_written_over_itself() {
     let Some(sample) = sample(DNS) else { return };
     let folder = tempfile::tempdir().unwrap();
