@@ -16,11 +16,15 @@
 //! gives, or from the first packet; one without packets gets no file. A packet that comes late, with a time before its
 //! file's period, stays in that file.
 //!
-//! Where two files get the same name (a ring, a pattern coarser than the period), the later replaces the
-//! earlier, as with tcpdump.
+//! Only a ring writes over its own files, and [`Totals`] tell how many packets that cost. Where a pattern
+//! gives a later period the name of an earlier one's file (one coarser than the period, or the hour that
+//! summer time repeats), `-1`, `-2` and so on is added to the name. A period whose pattern says no time
+//! at all is refused, unless the capture ends after the first period. Files that were there before are
+//! replaced.
 
 mod name;
 mod rotator;
+mod written;
 
 pub use name::Rotation;
 pub use rotator::{Opener, Rotator, Totals};

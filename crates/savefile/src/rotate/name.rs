@@ -34,6 +34,11 @@ impl Rotation {
         if self.files.is_some() && self.period.is_none() && self.max_bytes.is_none() {
             return refuse("a count of files needs a size or a period");
         }
+        if self.period.is_some() && !says_time(&self.name) && !self.ends_after(1) {
+            return refuse(
+                "with a period, names need a part of the date or time such as %Y%m%d-%H%M%S",
+            );
+        }
         // A pattern that cannot be filled in is told before any packet comes.
         self.file_name(Timestamp::EPOCH, 0, &TimeZone::UTC).map(|_| ())
     }
@@ -80,6 +85,11 @@ impl Rotation {
         let ring = self.max_bytes.and(self.files).unwrap_or(1);
         (ring - 1).checked_ilog10().map_or(0, |log| log as usize + 1)
     }
+}
+
+/// True when `pattern` has a conversion other than `%%`.
+fn says_time(pattern: &str) -> bool {
+    pattern.replace("%%", "").contains('%')
 }
 
 /// `pattern` filled in with the date and time of `time` in `zone`.
@@ -153,8 +163,18 @@ mod tests {
             Rotation { max_bytes: Some(1), files: Some(0), ..rotation("f") },
             Rotation { files: Some(2), ..rotation("f") },
             Rotation { period: Some(1), ..rotation("%!") },
+            Rotation { period: Some(1), ..rotation("f") },
+            Rotation { period: Some(1), files: Some(2), ..rotation("100%%") },
+            Rotation { period: Some(1), max_bytes: Some(1), ..rotation("f") },
+            Rotation { period: Some(1), max_bytes: Some(1), files: Some(1), ..rotation("f") },
         ] {
             assert_eq!(refused.check().unwrap_err().kind(), ErrorKind::Invalid);
         }
+    }
+
+    #[test]
+    fn one_file_of_one_period_needs_no_time_in_its_name() {
+        let one = Rotation { period: Some(60), files: Some(1), ..rotation("f") };
+        one.check().unwrap();
     }
 }

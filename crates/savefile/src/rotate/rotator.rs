@@ -8,6 +8,7 @@ use jiff::tz::TimeZone;
 use linerate_base::{Batch, Error, ErrorKind, Interface, Packet, Result, Stats, Timestamp};
 
 use super::name::Rotation;
+use super::written::Written;
 use crate::write::{Counters, Merged, Options, Writer};
 
 /// Makes the files that a [`Rotator`] writes to. A closure that opens is an opener that closes by dropping.
@@ -48,6 +49,8 @@ pub struct Totals {
     pub files: u64,
     /// Packets and bytes over all files, counted as by [`Writer::counters`].
     pub written: Counters,
+    /// Packets that are counted in `written`, but were in files of a ring that have since been overwritten.
+    pub overwritten: u64,
 }
 
 /// Writes a row of savefiles, each whole in itself: own header, own description of the interfaces, own
@@ -69,6 +72,7 @@ pub struct Rotator<O: Opener> {
     index: u32,
     /// Periods for which there was a file, the first included.
     periods: u32,
+    names: Written,
     /// Of files, those begun; of packets and bytes, those in closed files.
     closed: Totals,
 }
@@ -136,6 +140,7 @@ impl<O: Opener> Rotator<O> {
             start,
             index: 0,
             periods: 1,
+            names: Written::default(),
             closed: Totals::default(),
         };
         if rotator.start.is_some() || rotator.rotation.period.is_none() {
@@ -296,9 +301,11 @@ impl<O: Opener> Rotator<O> {
     fn open(&mut self) -> Result<()> {
         self.stage = Stage::Ended;
         let start = self.start.unwrap_or(Timestamp::EPOCH);
-        let name = self.rotation.file_name(start, self.index, &self.zone)?;
+        let wanted = self.rotation.file_name(start, self.index, &self.zone)?;
+        let name = self.names.choose(wanted, self.periods);
         let output = self.opener.open(&name)?;
         self.closed.files += 1;
+        self.closed.overwritten += self.names.open(&name, self.periods);
         let writer = Writer::new(output, &self.options, self.interfaces.all())
             .map_err(|error| error.within(&name))?;
         self.stage = Stage::Writing(Current { name, writer });
@@ -317,6 +324,7 @@ impl<O: Opener> Rotator<O> {
         let finished = writer.finish().map_err(|error| error.within(&name));
         let counters = writer.counters();
         self.closed.written += counters;
+        self.names.close(&name, counters.packets);
         let closed = self.opener.close(&name, writer.into_output(), counters);
         finished.and(closed)
     }

@@ -190,7 +190,7 @@ fn a_ring_keeps_the_latest_files() {
     let disk = Disk::default();
     let ring = Rotation { max_bytes: Some(100), files: Some(2), ..rotation("f") };
     let (_, totals) = run(&disk, ring, &seconds(5));
-    assert_eq!((totals.files, totals.written.packets), (5, 5));
+    assert_eq!((totals.files, totals.written.packets, totals.overwritten), (5, 5, 3));
     let content = disk.0.borrow();
     assert_eq!(content.log, ["f0", "f1", "f0", "f1", "f0"]);
     let last = |name: &str| read(&content.files[name][..]).clean();
@@ -209,6 +209,50 @@ fn with_size_and_period_the_numbers_begin_anew_with_each_period() {
     let (flow, _) = run(&disk, Rotation { files: Some(2), ..both }, &seconds(5));
     assert_eq!(flow, ControlFlow::Continue(()));
     assert_eq!(disk.0.borrow().log, ["f0.0", "f0.1", "f0.0", "f3.0", "f3.1"]);
+}
+
+#[test]
+fn a_name_of_an_earlier_period_is_not_written_over() {
+    let disk = Disk::default();
+    let coarse = Rotation { period: Some(2), ..rotation("%Y") };
+    let (_, totals) = run(&disk, coarse.clone(), &seconds(6));
+    assert_eq!(disk.0.borrow().log, ["1970", "1970-1", "1970-2"]);
+    assert_eq!(totals.overwritten, 0);
+    assert_eq!(check(&disk, totals), seconds(6));
+
+    let disk = Disk::default();
+    let (_, totals) = run(&disk, Rotation { max_bytes: Some(0), ..coarse }, &seconds(4));
+    assert_eq!(disk.0.borrow().log, ["1970", "19701", "1970-1", "19701-1"]);
+    assert_eq!(check(&disk, totals), seconds(4));
+}
+
+#[test]
+fn each_period_has_a_ring_of_its_own() {
+    let disk = Disk::default();
+    let ring = Rotation { max_bytes: Some(0), period: Some(4), files: Some(2), ..rotation("%Y.") };
+    let (_, totals) = run(&disk, ring, &seconds(7));
+    let [first, second] = [["1970.0", "1970.1"], ["1970.0-1", "1970.1-1"]];
+    let opened = [first, first, second, [second[0]; 2]].concat();
+    assert_eq!(disk.0.borrow().log, opened[..7]);
+    assert_eq!((totals.written.packets, totals.overwritten), (7, 3));
+    let files = &disk.0.borrow().files;
+    let held: usize = files.values().map(|file| read(&file[..]).clean().len()).sum();
+    assert_eq!(held, 4);
+}
+
+#[test]
+fn numbers_that_make_equal_names_lose_nothing() {
+    let disk = Disk::default();
+    let limits = Rotation { max_bytes: Some(0), period: Some(10), ..rotation("f%s") };
+    let packets: Vec<_> = (2..30).map(|i| packet(i * 500_000_000, &[1])).collect();
+    let mut rotator = waiting(&disk, limits);
+    assert!(
+        with_batch(&[ethernet("e")], &packets, |b| rotator.write_batch(b)).unwrap().is_continue()
+    );
+    let totals = rotator.finish().unwrap();
+    assert_eq!(check(&disk, totals), packets);
+    // The second file of second 1 is "f11", as the first of second 11 would be.
+    assert_eq!(disk.0.borrow().log[20], "f11-1");
 }
 
 #[test]
@@ -304,6 +348,7 @@ fn senseless_limits_and_patterns_are_refused_before_a_file_is_opened() {
         Rotation { period: Some(0), ..rotation("f") },
         Rotation { files: Some(3), ..rotation("f") },
         Rotation { period: Some(1), ..rotation("f%") },
+        Rotation { period: Some(1), ..rotation("f") },
     ] {
         let error = rotator(&disk, refused, NANOS).err().expect("refused");
         assert_eq!(error.kind(), ErrorKind::Invalid);
