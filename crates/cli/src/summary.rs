@@ -4,8 +4,10 @@ use std::fmt::Write as _;
 use std::io::{self, Write as _};
 
 use linerate::base::Stats;
+use linerate::savefile::Totals;
 
 use crate::live::LiveLine;
+use crate::output;
 use crate::units::grouped;
 
 /// The source's counters as the application sees them: of the packets handed over, `taken` were
@@ -21,6 +23,14 @@ pub(crate) fn report(stats: &Stats, live: &mut LiveLine) {
     live.clear();
     // A terminal that is gone is no reason to fail.
     let _ = io::stderr().write_all(text(stats).as_bytes());
+}
+
+/// Says how many packets are in no file any more: a ring of files keeps the newest.
+pub(crate) fn report_overwritten(totals: &Totals) {
+    if totals.overwritten > 0 {
+        let count = packets(totals.overwritten);
+        output::tell(format_args!("{count} were in files of the ring that were overwritten since"));
+    }
 }
 
 /// True when packets were lost, by us or by the interface.

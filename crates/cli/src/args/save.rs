@@ -27,7 +27,8 @@ pub(crate) struct SaveArgs {
     #[arg(short = 'G', long, value_name = "SECONDS", value_parser = units::seconds, requires = "write")]
     pub(crate) rotate_time: Option<u32>,
 
-    /// With -C: keep this many files and overwrite the oldest. With -G: end after this many.
+    /// With -C: keep this many files, of each period of -G, and overwrite the oldest. With -G alone: end
+    /// after this many.
     #[arg(short = 'W', long, value_name = "COUNT", requires = "write", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) rotate_files: Option<u32>,
 

@@ -115,6 +115,9 @@ impl Plan {
         let shown = printer.as_mut().map_or(Ok(()), Consumer::idle);
         let (stats, saved) = settle(&mut capture, taken, saver.as_mut())?;
         summary::report(&stats, &mut pump.live);
+        if let Some(saver) = &saver {
+            summary::report_overwritten(&saver.totals());
+        }
         result.and(shown).and(saved)?;
         Ok(if args.strict && summary::lost(&stats) { Outcome::Lost } else { Outcome::Success })
     }

@@ -26,8 +26,12 @@ fn a_ring_of_files_keeps_the_newest() {
     let args = ["-C", "100k", "-W", "3", "-c", "5000", "-w", text(&file)];
     let live = Live::start(lab.host("b"), &args);
     send(&lab, 7, 5000);
-    live.wait().success();
+    let done = live.wait().success();
     assert_eq!(files(folder.path()), ["f.pcap0", "f.pcap1", "f.pcap2"]);
+    let kept: u64 = files(folder.path()).iter().map(|f| count(&folder.path().join(f))).sum();
+    let gone = done.stderr.split("linerate: ").find(|line| line.contains("overwritten")).unwrap();
+    let gone: u64 = gone.split(' ').next().unwrap().replace(',', "").parse().unwrap();
+    assert_eq!(kept + gone, done.captured(), "{done:?}");
     for name in files(folder.path()) {
         assert!(fs::metadata(folder.path().join(name)).unwrap().len() < 150_000);
     }
