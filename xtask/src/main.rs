@@ -21,6 +21,7 @@ const STEPS: &[Step] = &[
     ("formatting", tools::formatting),
     ("clippy", tools::clippy),
     ("rustdoc", tools::rustdoc),
+    ("fuzz targets", tools::fuzz_targets),
     ("advisories", tools::advisories),
 ];
 
