@@ -22,7 +22,10 @@ pub(crate) struct SavePlan {
     options: Options,
     compression: Compression,
     packet_buffered: bool,
+    /// Files that must not be written over.
     inputs: Vec<FileId>,
+    /// The source's counters are those of a capture, and belong into the file.
+    records_stats: bool,
 }
 
 /// Device and inode: what tells files apart whatever their names.
@@ -45,6 +48,9 @@ impl SavePlan {
         if name == STDOUT && rotates {
             return Err(usage("standard output cannot be rotated: name a file with -w"));
         }
+        if name == STDOUT && args.print {
+            return Err(usage("--print and -w - both want standard output"));
+        }
         if name == STDOUT && io::stdout().is_terminal() {
             return Err(usage(
                 "standard output is a terminal: redirect it, or name a file with -w",
@@ -64,18 +70,16 @@ impl SavePlan {
             compression: Compression::of_name(name)?,
             packet_buffered: args.packet_buffered,
             inputs: Vec::new(),
+            records_stats: true,
         }))
     }
 
-    /// The same plan, which refuses to write over the files that the packets come from.
-    pub(crate) fn sparing(mut self, inputs: &[PathBuf]) -> Self {
+    /// The same plan for the packets of these files: it refuses to write over them, and how fast they
+    /// were read is nothing that their copy records.
+    pub(crate) fn of_files(mut self, inputs: &[PathBuf]) -> Self {
         self.inputs = inputs.iter().filter_map(|path| file_id(path)).collect();
+        self.records_stats = false;
         self
-    }
-
-    /// True when the savefile is standard output, which then is not free for text.
-    pub(crate) fn takes_stdout(&self) -> bool {
-        self.rotation.name == STDOUT
     }
 
     /// Opens the first file, for packets of `interfaces` from `start` on, or from the first packet on.
@@ -84,8 +88,9 @@ impl SavePlan {
     /// When it cannot be opened or written.
     pub(crate) fn open(self, interfaces: &[Interface], start: Option<Timestamp>) -> Result<Saver> {
         let files = Files { compression: self.compression, inputs: self.inputs };
+        let Self { packet_buffered, records_stats, .. } = self;
         let rotator = Rotator::new(files, self.rotation, self.options, interfaces, start)?;
-        Ok(Saver { rotator, packet_buffered: self.packet_buffered, full: false })
+        Ok(Saver { rotator, packet_buffered, records_stats, full: false })
     }
 }
 
@@ -112,6 +117,7 @@ fn format(argument: FormatArg) -> Format {
 pub(crate) struct Saver {
     rotator: Rotator<Files>,
     packet_buffered: bool,
+    records_stats: bool,
     full: bool,
 }
 
@@ -156,7 +162,9 @@ impl Consumer for Saver {
     }
 
     fn stats(&mut self, stats: &Stats) {
-        self.rotator.set_stats(0, *stats);
+        if self.records_stats {
+            self.rotator.set_stats(0, *stats);
+        }
     }
 
     fn full(&self) -> bool {

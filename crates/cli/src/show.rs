@@ -7,7 +7,7 @@ use anyhow::Result;
 use jiff::tz::TimeZone;
 use linerate::base::{Batch, Packet, Timestamp};
 use linerate::wire::{
-    Clock, Format, Hexdump, Layer, Layers, Options, Paint, Precision, Summary, TimeStyle,
+    Clock, Format, Hexdump, Layer, Options, Paint, Precision, Summary, TimeStyle, layers,
 };
 use serde::Serialize;
 
@@ -82,7 +82,7 @@ impl Text {
 impl Lines for Text {
     fn write(&mut self, number: u64, packet: &Packet<'_>, out: &mut String) {
         if self.numbered {
-            out.push_str(&format!("{number:5}  "));
+            let _ = write!(out, "{number:5}  ");
         }
         self.clock.write(packet.time, out);
         self.summary.write(packet, out);
@@ -146,7 +146,7 @@ impl Lines for Json {
             time: rfc3339(packet.time),
             length: packet.length,
             captured: packet.data.len(),
-            layers: Layers::new(packet).collect(),
+            layers: layers(packet),
         };
         push_escaped(&serde_json::to_string(&record).expect("layers have text keys only"), out);
     }

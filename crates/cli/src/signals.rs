@@ -24,13 +24,12 @@ impl Requests {
     ///
     /// # Errors
     /// When the system refuses a handler or a thread.
-    pub(crate) fn watch(interrupt: Interrupt) -> io::Result<Self> {
-        let requests = Self::default();
+    pub(crate) fn watch(&self, interrupt: Interrupt) -> io::Result<()> {
         let mut signals = Signals::new([SIGINT, SIGTERM, SIGUSR1])?;
         if !is_ignored(SIGHUP) {
             signals.add_signal(SIGHUP)?;
         }
-        let seen = requests.clone();
+        let seen = self.clone();
         thread::Builder::new().name("signals".into()).spawn(move || {
             for signal in signals.forever() {
                 seen.note(signal);
@@ -40,7 +39,7 @@ impl Requests {
                 }
             }
         })?;
-        Ok(requests)
+        Ok(())
     }
 
     /// Notes what `signal` asks for.

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use linerate::capture::MAX_SNAPLEN;
+
 /// Parses `64k`, `10M`, `2G` (powers of 1024) or a plain number, which counts in `unit` bytes.
 ///
 /// # Errors
@@ -25,6 +27,18 @@ pub(crate) fn size(text: &str, unit: u64) -> Result<u64, String> {
 /// As [`size`].
 pub(crate) fn bytes(text: &str) -> Result<u64, String> {
     size(text, 1)
+}
+
+/// A snaplen in bytes, of which 0 means all of a packet.
+///
+/// # Errors
+/// As [`size`], and beyond 32 bits.
+pub(crate) fn snaplen(text: &str) -> Result<u32, String> {
+    match u32::try_from(bytes(text)?) {
+        Ok(0) => Ok(MAX_SNAPLEN),
+        Ok(snaplen) => Ok(snaplen),
+        Err(_) => Err(format!("a snaplen has 32 bits, `{text}` is more")),
+    }
 }
 
 /// A size whose plain number counts KiB, as tcpdump's `-B` does.
@@ -98,6 +112,12 @@ mod tests {
         for bad in ["", "k", "-1", "1.5M", "99999999999G", "1kk"] {
             assert!(bytes(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn a_snaplen_of_zero_is_all() {
+        assert_eq!((snaplen("0"), snaplen("1k")), (Ok(MAX_SNAPLEN), Ok(1024)));
+        assert!(snaplen("4G").is_err());
     }
 
     #[test]

@@ -24,8 +24,8 @@ pub(crate) struct CaptureArgs {
     pub(crate) duration: Option<Duration>,
 
     /// Bytes kept of each packet; 0 means all of it.
-    #[arg(short = 's', long, value_name = "BYTES", default_value = "262144", value_parser = units::bytes)]
-    pub(crate) snaplen: u64,
+    #[arg(short = 's', long, value_name = "BYTES", default_value = "262144", value_parser = units::snaplen)]
+    pub(crate) snaplen: u32,
 
     /// Which way packets go.
     #[arg(short = 'Q', long, value_enum, value_name = "WAY", default_value_t)]

@@ -22,8 +22,8 @@ pub(crate) struct FilterArgs {
     pub(crate) link_type: String,
 
     /// Bytes kept of a packet that matches.
-    #[arg(short = 's', long, value_name = "BYTES", default_value = "262144", value_parser = units::bytes)]
-    pub(crate) snaplen: u64,
+    #[arg(short = 's', long, value_name = "BYTES", default_value = "262144", value_parser = units::snaplen)]
+    pub(crate) snaplen: u32,
 
     /// Do not optimise.
     #[arg(short = 'O', long)]

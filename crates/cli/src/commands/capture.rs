@@ -51,9 +51,6 @@ impl Plan {
         let text = expression::text(&args.filter, args.filter_file.as_deref())?;
         let save = SavePlan::new(&args.save)?;
         let prints = save.is_none() || args.save.print;
-        if prints && save.as_ref().is_some_and(SavePlan::takes_stdout) {
-            return Err(usage("--print and -w - both want standard output"));
-        }
         let mut config = config(args, interface)?;
         config.link_type = Some(link_type);
         config.immediate |= args.save.packet_buffered || prints && io::stdout().is_terminal();
@@ -98,7 +95,8 @@ impl Plan {
             Some(user) => saver.with_context(|| format!("as user {user}"))?,
             None => saver?,
         };
-        let requests = Requests::watch(self.config.interrupt.clone())?;
+        let requests = Requests::default();
+        requests.watch(self.config.interrupt.clone())?;
         announce(&capture, &self.notes);
         let mut printer = self.prints.then(|| Printer::new(&args.print, true));
         let mut pump = Pump {
@@ -129,10 +127,12 @@ fn settle(
     taken: u64,
     saver: Option<&mut Saver>,
 ) -> Result<(Stats, Result<()>)> {
-    let stats = capture.source.stats()?;
-    let Some(saver) = saver else { return Ok((summary::settle(stats, taken), Ok(()))) };
-    let saved = saver.finish(Some(&summary::settle(stats, taken)));
-    Ok((summary::settle(stats, saver.totals().written.packets), saved))
+    let stats = capture.source.stats();
+    let Some(saver) = saver else { return Ok((summary::settle(stats?, taken), Ok(()))) };
+    // What was captured is written out even where there are no counters to go with it.
+    let recorded = stats.as_ref().ok().map(|stats| summary::settle(*stats, taken));
+    let saved = saver.finish(recorded.as_ref());
+    Ok((summary::settle(stats?, saver.totals().written.packets), saved))
 }
 
 fn announce(capture: &Capture, notes: &[String]) {
@@ -155,10 +155,9 @@ fn now() -> Timestamp {
 
 fn config(args: &CaptureArgs, interface: String) -> Result<Config> {
     let backend = args.backend.as_deref().map(str::parse::<Backend>).transpose().map_err(usage)?;
-    let snaplen = u32::try_from(args.snaplen).map_err(|_| usage("a snaplen has 32 bits"))?;
     Ok(Config {
         backend,
-        snaplen: if snaplen == 0 { capture::MAX_SNAPLEN } else { snaplen },
+        snaplen: args.snaplen,
         promiscuous: !args.no_promiscuous,
         direction: match args.direction {
             DirectionArg::In => Directions::In,

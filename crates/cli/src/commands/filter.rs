@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::Result;
 use linerate::base::{LinkType, Source};
 use linerate::bpf::classic::{Format, Input};
-use linerate::capture::{self, MAX_SNAPLEN};
+use linerate::capture;
 use linerate::filter::{Options, Target};
 
 use crate::args::FilterArgs;
@@ -19,7 +19,7 @@ pub(super) fn run(args: &FilterArgs) -> Result<Outcome> {
     let options = Options {
         optimise: !args.no_optimize,
         target: if args.kernel { Target::Kernel } else { Target::User },
-        ..compile::options(link_type(args)?, snaplen(args)?)
+        ..compile::options(link_type(args)?, args.snaplen)
     };
     match &args.read {
         Some(file) => verdicts(&text, file, &options)?,
@@ -34,11 +34,6 @@ fn show(text: &str, args: &FilterArgs, options: &Options<'_>) -> Result<()> {
         return output::text(filter.ir());
     }
     output::text(filter.program().text(format(args.dump)))
-}
-
-fn snaplen(args: &FilterArgs) -> Result<u32> {
-    let snaplen = u32::try_from(args.snaplen).map_err(|_| usage("a snaplen has 32 bits"))?;
-    Ok(if snaplen == 0 { MAX_SNAPLEN } else { snaplen })
 }
 
 fn link_type(args: &FilterArgs) -> Result<LinkType> {

@@ -19,19 +19,19 @@ use crate::{compile, expression, output};
 
 pub(super) fn run(args: &ReadArgs) -> Result<Outcome> {
     let plan = Plan::new(args)?;
-    let interrupt = Interrupt::new()?;
     let mut reading = Reading {
         pump: Pump {
-            requests: Requests::watch(interrupt.clone())?,
-            interrupt,
+            requests: Requests::default(),
+            interrupt: Interrupt::new()?,
             limit: args.limit,
             deadline: None,
             live: LiveLine::new(!plan.prints),
         },
         printer: plan.prints.then(|| Printer::new(&args.print, false)),
-        save: plan.save.map(|save| save.sparing(&plan.files)),
+        save: plan.save.map(|save| save.of_files(&plan.files)),
         saver: None,
         filter: plan.filter,
+        watching: false,
         packets: 0,
     };
     let result = plan.files.iter().try_for_each(|file| reading.file(file));
@@ -57,9 +57,6 @@ impl Plan {
         check_stdin(&files)?;
         let save = SavePlan::new(&args.save)?;
         let prints = if save.is_some() { args.save.print } else { !args.count };
-        if prints && save.as_ref().is_some_and(SavePlan::takes_stdout) {
-            return Err(usage("--print and -w - both want standard output"));
-        }
         let filter = expression::text(words, args.filter_file.as_deref())?;
         Ok(Self { files, filter, prints, save })
     }
@@ -88,6 +85,8 @@ struct Reading {
     save: Option<SavePlan>,
     saver: Option<Saver>,
     filter: String,
+    /// Signals are noted, and no longer end the process by themselves.
+    watching: bool,
     packets: u64,
 }
 
@@ -97,6 +96,7 @@ impl Reading {
             return Ok(());
         }
         let mut source = self.open(path)?;
+        self.watch()?;
         match (&mut self.saver, self.save.take()) {
             (Some(saver), _) => saver.next_source(source.interfaces())?,
             (None, Some(plan)) => self.saver = Some(plan.open(source.interfaces(), None)?),
@@ -107,6 +107,16 @@ impl Reading {
             output::tell(format_args!("{}: {warning}", path.display()));
         }
         result
+    }
+
+    /// Before the first file is open there is nothing to end cleanly, and opening may wait for a silent
+    /// pipe: signals then end the process, as they end any other.
+    fn watch(&mut self) -> Result<()> {
+        if !self.watching {
+            self.pump.requests.watch(self.pump.interrupt.clone())?;
+            self.watching = true;
+        }
+        Ok(())
     }
 
     /// Filters are compiled before the first packet for the interfaces known by then, so that a mistake

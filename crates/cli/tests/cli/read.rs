@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use linerate_lab::need;
+use linerate_lab::{Child, need};
 
 use crate::support::{LINERATE, count, finish, linerate, text};
 
@@ -43,6 +43,31 @@ fn standard_input_and_every_compression_are_read() {
         let copy = folder.path().join(name);
         linerate(["read", text(&file), "-w", text(&copy)]).success();
         assert_eq!(count(&copy), expected, "{name}");
+    }
+}
+
+#[test]
+fn a_copy_is_the_same_however_slowly_it_was_read() {
+    let Some(file) = sample(DNS) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let (quick, slow) = (folder.path().join("quick.pcapng"), folder.path().join("slow.pcapng"));
+    linerate(["read", text(&file), "-w", text(&quick)]).success();
+    let (name, copy) = (text(&file), text(&slow));
+    let script = format!("(cat {name}; sleep 0.8) | {LINERATE} read - -w {copy}");
+    finish(Command::new("sh").args(["-c", &script])).success();
+    assert_eq!(fs::read(&slow).unwrap(), fs::read(&quick).unwrap());
+}
+
+#[test]
+fn a_signal_ends_the_wait_for_a_silent_pipe() {
+    for signal in [Child::interrupt, Child::terminate] {
+        let mut command = Command::new(LINERATE);
+        command.args(["read", "-"]).stdin(Stdio::piped());
+        let mut child = Child::start(command).unwrap();
+        // It is waiting when its only thread sleeps in a read.
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        signal(&child).unwrap();
+        assert!(child.wait().unwrap().code() != Some(0));
     }
 }
 
