@@ -1,6 +1,7 @@
 //! The vocabulary that every other crate of linerate speaks.
 //!
 //! - [`time`]: [`Timestamp`], nanoseconds since the epoch
+//! - [`clock`]: [`TimestampSource`], who stamps packets
 //! - [`link`]: [`LinkType`], what the first byte of a packet means
 //! - [`packet`]: [`Packet`] and [`Batch`], bytes on loan from a source
 //! - [`source`]: the [`Source`] trait, the one way packets come in
@@ -9,6 +10,7 @@
 //!
 //! This crate imports no other crate of the workspace and makes no system call.
 
+pub mod clock;
 pub mod error;
 pub mod link;
 pub mod packet;
@@ -16,6 +18,7 @@ pub mod source;
 pub mod stats;
 pub mod time;
 
+pub use clock::TimestampSource;
 pub use error::{Error, ErrorKind, Result};
 pub use link::LinkType;
 pub use packet::{Batch, Descriptor, Direction, Interface, Packet};

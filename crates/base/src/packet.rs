@@ -5,7 +5,7 @@
 //! Nothing is copied and nothing allocated per packet, and a filter that works on many packets
 //! at once has plain offsets to gather from.
 
-use crate::{LinkType, Timestamp};
+use crate::{LinkType, Timestamp, TimestampSource};
 
 /// The way a packet went, seen from the capturing host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -32,6 +32,8 @@ pub struct Interface {
     pub snaplen: u32,
     /// The filter that was set, as its author wrote it; empty when none or unknown.
     pub filter: String,
+    /// Where the times of its packets come from; `None` when unknown.
+    pub timestamps: Option<TimestampSource>,
 }
 
 /// Where a packet lies in its batch's region, and what is known about it beside its bytes.

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use linerate_base::LinkType;
+use linerate_base::{LinkType, TimestampSource};
 use linerate_bpf::classic::Program;
 
 use crate::Interrupt;
@@ -36,6 +36,14 @@ pub struct Config {
     /// Deliver each packet as soon as it comes, at more cost per packet, rather than up to a fifth of a
     /// second later. For what a person watches or waits for.
     pub immediate: bool,
+    /// Take the packets away from the host: it gets none of those that the interface receives. For
+    /// interfaces that do nothing but capture, as at a mirror port.
+    pub exclusive: bool,
+    /// Do what would cut the host off from its network, such as `exclusive` on an interface with
+    /// addresses of the host's own.
+    pub force: bool,
+    /// Where the times of packets come from.
+    pub timestamps: TimestampSource,
     /// Share the packets with the other sources of a group.
     pub fanout: Option<Fanout>,
     /// Which packets to deliver; `None` delivers all.
@@ -56,6 +64,9 @@ impl Config {
             direction: Directions::Both,
             buffer: 64 << 20,
             immediate: false,
+            exclusive: false,
+            force: false,
+            timestamps: TimestampSource::Kernel,
             fanout: None,
             filter: None,
             interrupt,
@@ -105,6 +116,12 @@ pub struct Fanout {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Backend {
+    /// A program at the interface's traffic-control hooks (TCX), which copies each packet into memory
+    /// that it shares with us.
+    Tap,
+    /// The same program at the interface's XDP hook, where no packet of the host's own has been made
+    /// yet: sees what comes in only.
+    TapXdp,
     /// A ring shared with the kernel (`TPACKET_V3`): no copy, no system call per packet.
     Ring,
     /// A packet socket, read many packets at a time: works everywhere, delivers at once.
@@ -118,6 +135,8 @@ impl Backend {
     /// Its name on the command line.
     pub fn name(self) -> &'static str {
         match self {
+            Self::Tap => "tap",
+            Self::TapXdp => "tap-xdp",
             Self::Ring => "ring",
             Self::Socket => "socket",
         }

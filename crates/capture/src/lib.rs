@@ -45,4 +45,4 @@ pub use file::{FileSource, open_file};
 pub use filtered::{Compile, Filtered};
 pub use interfaces::{Capturable, interfaces, link_types};
 pub use interrupt::Interrupt;
-pub use open::{Capture, open};
+pub use open::{Capture, open, open_many};

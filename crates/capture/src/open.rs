@@ -1,9 +1,9 @@
 //! Choosing a back end.
 
-use linerate_base::{ErrorKind, Interface, Result, Source};
+use linerate_base::{Error, ErrorKind, Interface, Result, Source};
 
 use crate::live::setup;
-use crate::{Backend, Config};
+use crate::{Backend, Config, Fanout, FanoutMode};
 
 /// A source that was opened, and how.
 pub struct Capture {
@@ -40,6 +40,34 @@ pub fn open(config: &Config) -> Result<Capture> {
             _ => Err(error),
         }),
     }
+}
+
+/// Begins to capture with one source for each of `threads` consumers, which share the packets. Each source
+/// has its own statistics, to be added up.
+///
+/// By a packet socket's back ends the sources form a fanout group, as [`Config::fanout`] says or else
+/// by the flow of a packet.
+///
+/// # Errors
+/// As [`open`]; [`ErrorKind::Invalid`] for no thread.
+pub fn open_many(config: &Config, threads: usize) -> Result<Vec<Capture>> {
+    if threads == 0 {
+        let asked = format!("capture on {} by 0 threads", config.interface);
+        return Err(Error::new(ErrorKind::Invalid, asked, "there must be one at least"));
+    }
+    if threads == 1 {
+        return Ok(vec![open(config)?]);
+    }
+    let fanout = config.fanout.unwrap_or(Fanout { mode: FanoutMode::Hash, group: None });
+    let buffer = config.buffer / threads as u64;
+    let mut member = Config { fanout: Some(fanout), buffer, ..config.clone() };
+    let mut captures = vec![open(&member)?];
+    member.backend = Some(captures[0].backend);
+    member.fanout = Some(Fanout { group: captures[0].fanout_group, ..fanout });
+    for _ in 1..threads {
+        captures.push(open(&member)?);
+    }
+    Ok(captures)
 }
 
 fn fall_back(config: &Config, reason: &str) -> Result<Capture> {

@@ -35,6 +35,7 @@ pub(crate) mod block {
 /// pcapng's options, each group with the numbers of its own kind of block.
 pub(crate) mod option {
     pub(crate) const END: u16 = 0;
+    pub(crate) const COMMENT: u16 = 1;
 
     pub(crate) const SHB_HARDWARE: u16 = 2;
     pub(crate) const SHB_OS: u16 = 3;
@@ -48,6 +49,10 @@ pub(crate) mod option {
 
     /// First byte of `if_filter` when the rest is the filter as its author wrote it.
     pub(crate) const FILTER_TEXT: u8 = 0;
+
+    /// What a comment of an interface begins with that tells where its packets' times come from. Ours:
+    /// the format has no option for it.
+    pub(crate) const TIMESTAMPS: &str = "timestamps: ";
 
     /// Also `pack_flags` of the obsolete Packet Block.
     pub(crate) const EPB_FLAGS: u16 = 2;

@@ -63,6 +63,7 @@ impl Place {
             link_type: self.link_type,
             snaplen: snaplen(config),
             filter: config.filter.as_ref().map(|filter| filter.text.clone()).unwrap_or_default(),
+            timestamps: Some(config.timestamps),
         }
     }
 

@@ -6,7 +6,7 @@
 use std::io;
 use std::os::fd::AsFd;
 
-use linerate_base::{Error, ErrorKind, Result, Source};
+use linerate_base::{Error, ErrorKind, Result, Source, TimestampSource};
 use linerate_bpf::classic::Program;
 use linerate_sys::memory;
 use linerate_sys::packet_ring::Geometry;
@@ -25,9 +25,11 @@ use crate::{Backend, Capture, Config, Filtered};
 /// Opens a live source by this back end and no other.
 pub(crate) fn open(config: &Config, backend: Backend) -> Result<Capture> {
     let setup = Setup { config, backend, place: Place::find(config)?, notes: Vec::new() };
+    setup.check_options()?;
     match backend {
         Backend::Ring => setup.ring(),
         Backend::Socket => setup.socket(),
+        Backend::Tap | Backend::TapXdp => Err(setup.unsupported("it is not built yet")),
     }
 }
 
@@ -39,6 +41,22 @@ struct Setup<'a> {
 }
 
 impl Setup<'_> {
+    /// A packet socket takes no packet away from the host, and the kernel stamps for it.
+    fn check_options(&self) -> Result<()> {
+        if self.config.exclusive {
+            return Err(self.unsupported("it cannot take packets away from the host"));
+        }
+        match self.config.timestamps {
+            TimestampSource::Kernel => Ok(()),
+            other => Err(self.unsupported(&format!("it has no {other} timestamps"))),
+        }
+    }
+
+    fn unsupported(&self, answer: &str) -> Error {
+        let asked = format!("{} by the back end {}", self.asked(), self.backend);
+        Error::new(ErrorKind::Unsupported, asked, answer)
+    }
+
     fn ring(mut self) -> Result<Capture> {
         let (config, snaplen) = (self.config, snaplen(self.config));
         let geometry = geometry(config.buffer, snaplen, config.immediate);

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use linerate_base::ErrorKind;
-use linerate_capture::{Backend, Config, Fanout, FanoutMode, open};
+use linerate_capture::{Backend, Config, Fanout, FanoutMode, open, open_many};
 use linerate_lab::traffic::{Flow, send_frames};
 
 use crate::common::*;
@@ -59,4 +59,23 @@ fn a_group_of_another_kind_cannot_be_joined() {
     let error = member(FanoutMode::Cpu, Some(7)).map(drop).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);
     assert!(error.asked().contains("fanout group 7"), "{error}");
+}
+
+#[test]
+fn sources_for_several_threads_share_all_packets() {
+    let Some(lab) = quiet_pair() else { return };
+    let b = lab.host("b");
+    for backend in Backend::ALL {
+        let captures = b.run(|| open_many(&config(b, backend), 2)).unwrap();
+        assert_eq!(captures.len(), 2);
+        send_frames(lab.host("a"), &frames(1000, 60)).unwrap();
+        let mut all: Vec<_> = captures
+            .into_iter()
+            .flat_map(|mut capture| data(&finish(&mut capture.source).0))
+            .collect();
+        all.sort();
+        assert!(all == frames(1000, 60), "{backend}: {} packets", all.len());
+    }
+    let error = b.run(|| open_many(&config(b, Backend::Ring), 0).map(drop)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Invalid);
 }

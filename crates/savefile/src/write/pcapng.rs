@@ -166,6 +166,9 @@ fn describe(out: &mut Vec<u8>, interface: &Interface) {
         let text = cut(&interface.filter, MAX_OPTION - 1);
         put_option(out, option::IF_FILTER, &[&[option::FILTER_TEXT], text].concat());
     }
+    if let Some(source) = interface.timestamps {
+        put_text(out, option::COMMENT, &format!("{}{source}", option::TIMESTAMPS));
+    }
     end_of_options(out);
 }
 

@@ -1,6 +1,6 @@
 //! What is written is what is read.
 
-use linerate_base::{Direction, Interface, LinkType, Timestamp};
+use linerate_base::{Direction, Interface, LinkType, Timestamp, TimestampSource};
 use linerate_savefile::Format;
 use proptest::prelude::*;
 
@@ -14,6 +14,7 @@ fn interfaces() -> Vec<Interface> {
         link_type: LinkType::ETHERNET,
         snaplen: 0,
         filter: "tcp port 80 or udp".to_owned(),
+        timestamps: Some(TimestampSource::Sampled),
     };
     let sll = Interface { link_type: LinkType::LINUX_SLL2, snaplen: 300, ..Interface::default() };
     vec![eth, sll]

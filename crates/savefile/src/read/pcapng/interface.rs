@@ -1,6 +1,6 @@
 //! Interface Description and Interface Statistics Blocks.
 
-use linerate_base::Interface;
+use linerate_base::{Interface, TimestampSource};
 
 use super::super::fault::Fault;
 use super::super::table::Recorded;
@@ -29,6 +29,9 @@ pub(super) fn describe(block: Block<'_>) -> Result<Described, Fault> {
     for item in options(block, 16) {
         let item = item?;
         match item.code {
+            option::COMMENT => {
+                interface.timestamps = interface.timestamps.or(timestamps(&item.text()));
+            }
             option::IF_NAME => interface.name = item.text(),
             option::IF_DESCRIPTION => interface.description = item.text(),
             option::IF_TSRESOL => clock.resolution = Resolution::new(item.byte()?)?,
@@ -61,6 +64,11 @@ pub(super) fn statistics(block: Block<'_>) -> Result<(u32, Recorded), Fault> {
 
 fn options(block: Block<'_>, start: usize) -> Options<'_> {
     Options::new(block.order, &block.bytes[start..block.bytes.len() - 4])
+}
+
+/// The source of timestamps that a comment tells of.
+fn timestamps(comment: &str) -> Option<TimestampSource> {
+    comment.strip_prefix(option::TIMESTAMPS)?.parse().ok()
 }
 
 /// The text of a filter; compiled filters have none.
