@@ -79,9 +79,12 @@ pub enum Alu {
     Mod = 0x90,
     Xor = 0xa0,
     Mov = 0xb0,
+    /// Shifts in copies of the sign.
+    SignedRsh = 0xc0,
 }
 
-/// What a conditional jump tests; comparisons are unsigned. Values as encoded (RFC 9669, 4.3).
+/// What a conditional jump tests; comparisons are unsigned unless they say otherwise. Values as
+/// encoded (RFC 9669, 4.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 #[expect(missing_docs, reason = "the names say all")]
@@ -92,14 +95,31 @@ pub enum Test {
     /// The operands have a set bit in common.
     CommonBits = 0x40,
     NotEqual = 0x50,
+    SignedGreater = 0x60,
+    SignedGreaterOrEqual = 0x70,
     Less = 0xa0,
     LessOrEqual = 0xb0,
+    SignedLess = 0xc0,
+    SignedLessOrEqual = 0xd0,
 }
 
-/// Numbers of the kernel's helper functions (`linux/bpf.h`).
-pub mod helper {
-    /// R0 = address of the element of the map R1 whose key R2 points to, or 0.
-    pub const MAP_LOOKUP_ELEM: i32 = 1;
+impl Test {
+    /// The test that holds when this one does not, if there is one.
+    pub fn opposite(self) -> Option<Self> {
+        Some(match self {
+            Self::Equal => Self::NotEqual,
+            Self::NotEqual => Self::Equal,
+            Self::Greater => Self::LessOrEqual,
+            Self::LessOrEqual => Self::Greater,
+            Self::GreaterOrEqual => Self::Less,
+            Self::Less => Self::GreaterOrEqual,
+            Self::SignedGreater => Self::SignedLessOrEqual,
+            Self::SignedLessOrEqual => Self::SignedGreater,
+            Self::SignedGreaterOrEqual => Self::SignedLess,
+            Self::SignedLess => Self::SignedGreaterOrEqual,
+            Self::CommonBits => return None,
+        })
+    }
 }
 
 /// One 8-byte instruction, `struct bpf_insn`.
@@ -148,6 +168,12 @@ pub(super) const EXIT: u8 = 0x90;
 pub(super) const LD_WIDE: u8 = class::LD | Size::Double as u8;
 /// `src` of a wide load whose constant is a map's file descriptor, `BPF_PSEUDO_MAP_FD`.
 pub(super) const MAP_FD: Register = Register::R1;
+/// The same, for the address of the map's first value, `BPF_PSEUDO_MAP_VALUE`.
+pub(super) const MAP_VALUE: Register = Register::R2;
+/// `src` of a call whose constant is a type of the kernel's BTF, `BPF_PSEUDO_KFUNC_CALL`.
+pub(super) const KERNEL_FUNCTION: Register = Register::R2;
+/// Constant of an atomic operation that gives the value from before, `BPF_FETCH`.
+pub(super) const FETCH: i32 = 0x01;
 
 impl Instruction {
     const fn new(code: u8) -> Self {
@@ -190,9 +216,28 @@ impl Instruction {
         Self { dst, ..Self::new(class::ALU | NEG) }
     }
 
+    /// `dst = -dst` over 64 bits.
+    pub fn neg(dst: Register) -> Self {
+        Self { dst, ..Self::new(class::ALU64 | NEG) }
+    }
+
     /// The lower 16 bits of `dst` from network to host byte order, or back; the others become 0.
     pub fn big_endian16(dst: Register) -> Self {
-        Self { dst, constant: 16, ..Self::new(class::ALU | END | FROM_REGISTER) }
+        Self::big_endian(dst, 16)
+    }
+
+    /// The lower 32 bits of `dst` from network to host byte order, or back; the others become 0.
+    pub fn big_endian32(dst: Register) -> Self {
+        Self::big_endian(dst, 32)
+    }
+
+    /// All of `dst` from network to host byte order, or back.
+    pub fn big_endian64(dst: Register) -> Self {
+        Self::big_endian(dst, 64)
+    }
+
+    fn big_endian(dst: Register, bits: i32) -> Self {
+        Self { dst, constant: bits, ..Self::new(class::ALU | END | FROM_REGISTER) }
     }
 
     /// `dst = *(base + offset)`; upper bits become 0.
@@ -212,6 +257,13 @@ impl Instruction {
     /// `*(base + offset) += src` in one step, over 4 or 8 bytes.
     pub fn atomic_add(size: Size, base: Register, offset: i16, src: Register) -> Self {
         Self { dst: base, src, offset, ..Self::new(class::STX | mode::ATOMIC | size as u8) }
+    }
+
+    /// `src = *(base + offset)`, and `*(base + offset) +=` the former `src`, in one step, over 4 or
+    /// 8 bytes. Unlike [`Instruction::atomic_add`] it orders memory: everything before it is seen
+    /// before it, everything behind it behind it.
+    pub fn atomic_fetch_add(size: Size, base: Register, offset: i16, src: Register) -> Self {
+        Self { constant: FETCH, ..Self::atomic_add(size, base, offset, src) }
     }
 
     /// `R0 =` bytes of the packet at `offset`, in network byte order; past its end the program
@@ -234,9 +286,29 @@ impl Instruction {
         [first, Self::new(0)]
     }
 
-    /// Calls a helper function by its number in [`helper`]; destroys R1 to R5.
+    /// `dst =` address of a byte of the first value of the array map with this file descriptor, an
+    /// instruction of two slots: no lookup and no check is needed.
+    pub fn load_map_value(dst: Register, file_descriptor: i32, offset: u32) -> [Self; 2] {
+        let constant = file_descriptor;
+        let first = Self { dst, src: MAP_VALUE, constant, ..Self::new(LD_WIDE) };
+        [first, Self { constant: offset.cast_signed(), ..Self::new(0) }]
+    }
+
+    /// `dst = number`, an instruction of two slots.
+    pub fn load_number(dst: Register, number: u64) -> [Self; 2] {
+        let [low, high] = [number as u32, (number >> 32) as u32].map(u32::cast_signed);
+        let first = Self { dst, constant: low, ..Self::new(LD_WIDE) };
+        [first, Self { constant: high, ..Self::new(0) }]
+    }
+
+    /// Calls a helper function by its number in [`helper`](super::helper); destroys R1 to R5.
     pub fn call(helper: i32) -> Self {
         Self { constant: helper, ..Self::new(class::JMP | CALL) }
+    }
+
+    /// Calls a function of the kernel itself by its type in the kernel's BTF; destroys R1 to R5.
+    pub fn call_kernel(type_id: u32) -> Self {
+        Self { src: KERNEL_FUNCTION, ..Self::call(type_id.cast_signed()) }
     }
 
     /// Returns R0.
@@ -247,6 +319,11 @@ impl Instruction {
     /// A jump without a distance yet: [`super::Assembler`] sets it.
     pub(super) fn jump() -> Self {
         Self::new(class::JMP | JA)
+    }
+
+    /// A jump over a distance of 32 bits, since Linux 6.6 (RFC 9669, 4.3).
+    pub(super) fn far_jump(distance: i32) -> Self {
+        Self { constant: distance, ..Self::new(class::JMP32 | JA) }
     }
 
     /// A jump, without a distance yet, if `dst test operand` over 64 bits.
@@ -288,7 +365,18 @@ mod tests {
         assert_eq!(hex(Instruction::packet_load(Size::Half, 12)), "280000000c000000");
         assert_eq!(hex(Instruction::packet_load_indexed(Size::Byte, R7, 14)), "507000000e000000");
         assert_eq!(hex(Instruction::load_map(R1, 5)[0]), "1811000005000000");
-        assert_eq!(hex(Instruction::call(helper::MAP_LOOKUP_ELEM)), "8500000001000000");
+        assert_eq!(hex(Instruction::call(1)), "8500000001000000");
+        assert_eq!(hex(Instruction::call_kernel(0x1234)), "8520000034120000");
+        assert_eq!(hex(Instruction::load_map_value(R1, 5, 16)[0]), "1821000005000000");
+        assert_eq!(hex(Instruction::load_map_value(R1, 5, 16)[1]), "0000000010000000");
+        assert_eq!(hex(Instruction::load_number(R3, 1 << 33)[0]), "1803000000000000");
+        assert_eq!(hex(Instruction::load_number(R3, 1 << 33)[1]), "0000000002000000");
+        assert_eq!(hex(Instruction::atomic_fetch_add(Size::Word, R0, 4, R1)), "c310040001000000");
+        assert_eq!(hex(Instruction::alu(Alu::SignedRsh, R1, 3)), "c701000003000000");
+        assert_eq!(hex(Instruction::neg(R4)), "8704000000000000");
+        assert_eq!(hex(Instruction::big_endian32(R0)), "dc00000020000000");
+        assert_eq!(hex(Instruction::big_endian64(R0)), "dc00000040000000");
+        assert_eq!(hex(Instruction::far_jump(-2)), "06000000feffffff");
         assert_eq!(hex(Instruction::big_endian16(R0)), "dc00000010000000");
         assert_eq!(hex(Instruction::exit()), "9500000000000000");
     }

@@ -3,9 +3,10 @@
 use std::fmt;
 
 use super::instruction::{
-    CALL, END, EXIT, FROM_REGISTER, JA, LD_WIDE, MAP_FD, NEG, class, helper, mode,
+    CALL, END, EXIT, FETCH, FROM_REGISTER, JA, KERNEL_FUNCTION, LD_WIDE, MAP_FD, MAP_VALUE, NEG,
+    class, mode,
 };
-use super::{Instruction, Size};
+use super::{Instruction, Register, Size, functions};
 
 /// Signs of the operations, by the upper four bits of the code.
 const ALU: [&str; 16] =
@@ -21,10 +22,14 @@ pub fn disassemble(program: &[Instruction]) -> impl fmt::Display + '_ {
     fmt::from_fn(move |f| {
         let mut instructions = program.iter().enumerate();
         while let Some((index, instruction)) = instructions.next() {
-            writeln!(f, "{index}: ({:02x}) {instruction}", instruction.code)?;
+            write!(f, "{index}: ({:02x}) ", instruction.code)?;
             if instruction.code == LD_WIDE {
                 // The second slot is no instruction.
-                instructions.next();
+                let second = instructions.next().map_or(0, |(_, second)| second.constant);
+                instruction.fmt_wide(second, f)?;
+                writeln!(f)?;
+            } else {
+                writeln!(f, "{instruction}")?;
             }
         }
         Ok(())
@@ -61,7 +66,9 @@ impl Instruction {
         let width = if self.code & 0x07 == class::JMP32 { 'w' } else { 'r' };
         let (dst, offset) = (self.dst as u8, self.offset);
         match self.code & 0xf0 {
+            JA if width == 'w' => write!(f, "gotol pc{:+}", self.constant),
             JA => write!(f, "goto pc{offset:+}"),
+            CALL if self.src == KERNEL_FUNCTION => write!(f, "call kernel#{}", self.constant),
             CALL => write!(f, "call {}", helper_name(self.constant)),
             EXIT => f.write_str("exit"),
             test => {
@@ -78,12 +85,31 @@ impl Instruction {
             (class::LDX, mode::MEM) => write!(f, "r{dst} = *({size} *)(r{source} {offset:+})"),
             (class::ST, mode::MEM) => write!(f, "*({size} *)(r{dst} {offset:+}) = {constant}"),
             (class::STX, mode::MEM) => write!(f, "*({size} *)(r{dst} {offset:+}) = r{source}"),
+            (class::STX, mode::ATOMIC) if constant == FETCH => {
+                let width = if size == "u64" { "64" } else { "" };
+                let place = format_args!("({size} *)(r{dst} {offset:+})");
+                write!(f, "r{source} = atomic{width}_fetch_add({place}, r{source})")
+            }
             (class::STX, mode::ATOMIC) => {
                 write!(f, "lock *({size} *)(r{dst} {offset:+}) += r{source}")
             }
             (class::LD, mode::ABS) => write!(f, "r0 = *({size} *)skb[{constant}]"),
             (class::LD, mode::IND) => write!(f, "r0 = *({size} *)skb[r{source} + {constant}]"),
-            _ if self.code == LD_WIDE && src == MAP_FD => write!(f, "r{dst} = map[fd:{constant}]"),
+            _ => write!(f, "{:#018x}", self.encode()),
+        }
+    }
+
+    /// An instruction of two slots, given the other slot's constant.
+    fn fmt_wide(&self, second: i32, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { dst, src, constant, .. } = *self;
+        let dst = dst as u8;
+        match src {
+            MAP_FD => write!(f, "r{dst} = map[fd:{constant}]"),
+            MAP_VALUE => write!(f, "r{dst} = map[fd:{constant}][0]{second:+}"),
+            Register::R0 => {
+                let [low, high] = [constant, second].map(|half| u64::from(half.cast_unsigned()));
+                write!(f, "r{dst} = {:#x}", high << 32 | low)
+            }
             _ => write!(f, "{:#018x}", self.encode()),
         }
     }
@@ -111,16 +137,13 @@ impl Instruction {
 }
 
 fn helper_name(number: i32) -> String {
-    match number {
-        helper::MAP_LOOKUP_ELEM => format!("bpf_map_lookup_elem#{number}"),
-        number => format!("helper#{number}"),
-    }
+    format!("{}#{number}", functions::name(number).unwrap_or("helper"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::Register::*;
-    use super::super::{Alu, Assembler, Test};
+    use super::super::{Alu, Assembler, Test, helper};
     use super::*;
 
     #[test]
@@ -165,5 +188,24 @@ mod tests {
             15: (50) r0 = *(u8 *)skb[r7 + 14]\n\
             16: (95) exit\n";
         assert_eq!(disassemble(&program).to_string(), expected);
+    }
+
+    #[test]
+    fn every_kind_of_instruction_has_a_text() {
+        let one = |i: Instruction| i.to_string();
+        assert_eq!(one(Instruction::big_endian32(R3)), "r3 = be32 r3");
+        assert_eq!(one(Instruction::big_endian64(R3)), "r3 = be64 r3");
+        assert_eq!(one(Instruction::neg(R3)), "r3 = -r3");
+        assert_eq!(one(Instruction::alu(Alu::SignedRsh, R3, R4)), "r3 s>>= r4");
+        assert_eq!(one(Instruction::far_jump(70_000)), "gotol pc+70000");
+        assert_eq!(one(Instruction::call_kernel(7)), "call kernel#7");
+        assert_eq!(one(Instruction::call(helper::XDP_LOAD_BYTES)), "call bpf_xdp_load_bytes#189");
+        assert_eq!(one(Instruction::call(9999)), "call helper#9999");
+        let fetch_add = |size| one(Instruction::atomic_fetch_add(size, R0, 8, R1));
+        assert_eq!(fetch_add(Size::Double), "r1 = atomic64_fetch_add((u64 *)(r0 +8), r1)");
+        assert_eq!(fetch_add(Size::Word), "r1 = atomic_fetch_add((u32 *)(r0 +8), r1)");
+        let wide = [Instruction::load_map_value(R1, 5, 16), Instruction::load_number(R2, 1 << 33)];
+        let expected = "0: (18) r1 = map[fd:5][0]+16\n2: (18) r2 = 0x200000000\n";
+        assert_eq!(disassemble(&wide.concat()).to_string(), expected);
     }
 }
