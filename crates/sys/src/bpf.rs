@@ -1,24 +1,44 @@
-//! bpf(2): maps, and loading extended programs.
+//! bpf(2): maps, programs, and attaching these to interfaces.
 //!
-//! Maps and programs are descriptors and nothing else: they vanish with the last process that
-//! holds them. No C library, no object files; instructions come as encoded words.
+//! All of them are descriptors and nothing else: they vanish with the last process that holds
+//! them. No C library, no object files; instructions come as encoded words.
+//!
+//! - [`Map`]: what programs and user space share
+//! - [`Program`]: loaded, run on test packets
+//! - [`Link`]: a program attached to an interface, until it is dropped
+//!
 //! Sources: bpf(2); `linux/bpf.h` (Linux 6.18).
 
+mod link;
 mod map;
+mod map_spec;
+mod privilege;
 mod program;
+mod run;
+mod verifier;
 
 use std::io;
 use std::mem::size_of;
 use std::os::fd::{FromRawFd, OwnedFd};
 
-pub use map::{Map, MapKind};
-pub use program::{LoadError, ProgramKind, explain_program, load_program};
+pub use link::{Link, LinkInfo, Position, Way, XdpMode};
+pub use map::Map;
+pub use map_spec::{MapKind, MapSpec};
+pub use program::{Program, ProgramKind, ProgramSpec};
+pub use run::{LiveEnd, LiveRun, TestResult, TestRun, XdpContext};
+pub use verifier::LoadError;
 
 /// Commands, `enum bpf_cmd`.
 mod command {
     pub(super) const MAP_CREATE: libc::c_int = 0;
     pub(super) const MAP_LOOKUP_ELEM: libc::c_int = 1;
+    pub(super) const MAP_UPDATE_ELEM: libc::c_int = 2;
+    pub(super) const MAP_DELETE_ELEM: libc::c_int = 3;
+    pub(super) const MAP_GET_NEXT_KEY: libc::c_int = 4;
     pub(super) const PROG_LOAD: libc::c_int = 5;
+    pub(super) const PROG_TEST_RUN: libc::c_int = 10;
+    pub(super) const OBJ_GET_INFO_BY_FD: libc::c_int = 15;
+    pub(super) const LINK_CREATE: libc::c_int = 28;
 }
 
 /// The longest name of a map or program, without its final zero: `BPF_OBJ_NAME_LEN` - 1.
@@ -53,6 +73,3 @@ unsafe fn bpf_descriptor<T>(command: libc::c_int, attributes: &mut T) -> io::Res
     // SAFETY: the caller's promise; the new descriptor belongs to nobody else.
     unsafe { bpf(command, attributes).map(|fd| OwnedFd::from_raw_fd(fd)) }
 }
-
-/// What to do when bpf(2) says that the caller may not.
-const PRIVILEGE: &str = "extended BPF needs root or the capability CAP_BPF";

@@ -1,6 +1,6 @@
 //! Every system call of linerate, and all of its unsafe code.
 //!
-//! - [`bpf`]: bpf(2): counters shared with extended programs, and loading these
+//! - [`bpf`]: bpf(2): maps, extended programs, and attaching these to interfaces
 //! - [`capability`]: what this process may do, and giving it up
 //! - [`cpu`]: which cores a thread runs on
 //! - [`ethtool`]: what a network driver tells and lets be switched

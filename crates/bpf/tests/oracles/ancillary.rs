@@ -1,7 +1,7 @@
 //! What packet sockets answer when filters ask about a packet, classic and extended alike.
 
 use std::io::IoSlice;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd};
 use std::time::{Duration, Instant};
 
 use crate::support::raw;
@@ -9,7 +9,7 @@ use linerate_bpf::classic::opcode::{ADD_K, LDW_ABS, RET_A, SUB_K};
 use linerate_bpf::classic::{Instruction, Program, ancillary};
 use linerate_bpf::extended::{self, from_classic};
 use linerate_lab::{Host, Lab, need};
-use linerate_sys::bpf::{Map, MapKind, ProgramKind, load_program};
+use linerate_sys::bpf::{self, Map, MapKind, ProgramKind, ProgramSpec};
 use linerate_sys::packet_send::send;
 use linerate_sys::packet_socket::{Level, PacketSocket, Receiver, SLOTS, Slots};
 use linerate_sys::socket_filter::{attach_classic, attach_extended};
@@ -25,11 +25,12 @@ fn reveal(offset: u32, base: u32) -> Program {
 }
 
 /// Two sockets, with the classic program and with its extended form, and what they hold on to.
-fn sockets(host: &Host, program: &Program) -> ([PacketSocket; 2], (Map, OwnedFd)) {
+fn sockets(host: &Host, program: &Program) -> ([PacketSocket; 2], (Map, bpf::Program)) {
     let counter = Map::counters(MapKind::PerCpuArray, 1, "seen").expect("a map");
     let extended = from_classic(program, counter.as_fd().as_raw_fd()).expect("translated");
     let words: Vec<_> = extended.iter().map(extended::Instruction::encode).collect();
-    let loaded = load_program(ProgramKind::SocketFilter, &words, "reveal").expect("loaded");
+    let spec = ProgramSpec::new(ProgramKind::SocketFilter, &words, "reveal");
+    let loaded = bpf::Program::load(&spec).expect("loaded");
     let [classic, extended] = [(); 2].map(|()| PacketSocket::open(Level::Link).expect("a socket"));
     attach_classic(classic.as_fd(), &raw(program)).expect("attached");
     attach_extended(extended.as_fd(), loaded.as_fd()).expect("attached");

@@ -1,13 +1,13 @@
 //! Extended programs in the kernel: verdicts, counters, and what the verifier prints.
 
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd};
 
 use crate::support::{kept, packets, programs};
 use linerate_bpf::classic::opcode::*;
 use linerate_bpf::classic::{self, Input, Program, ancillary};
 use linerate_bpf::extended::{self, Instruction, TranslateError, disassemble, from_classic};
 use linerate_lab::need;
-use linerate_sys::bpf::{Map, MapKind, ProgramKind, explain_program, load_program};
+use linerate_sys::bpf::{self, LoadError, Map, MapKind, ProgramKind, ProgramSpec};
 use linerate_sys::socket_filter::Judge;
 use proptest::prelude::*;
 
@@ -15,18 +15,22 @@ fn encode(program: &[Instruction]) -> Vec<u64> {
     program.iter().map(Instruction::encode).collect()
 }
 
+fn load(program: &[Instruction]) -> Result<bpf::Program, LoadError> {
+    bpf::Program::load(&ProgramSpec::new(ProgramKind::SocketFilter, &encode(program), "test"))
+}
+
 /// A classic program, loaded in its extended form, and its counter.
 struct Loaded {
     judge: Judge,
     counter: Map,
-    _program: OwnedFd,
+    _program: bpf::Program,
 }
 
 impl Loaded {
     fn new(program: &Program, kind: MapKind) -> Self {
         let counter = Map::counters(kind, 1, "seen").expect("a map");
         let translated = from_classic(program, counter.as_fd().as_raw_fd()).expect("translated");
-        let loaded = load_program(ProgramKind::SocketFilter, &encode(&translated), "test")
+        let loaded = load(&translated)
             .unwrap_or_else(|e| panic!("{program}{}{e}\n{}", disassemble(&translated), e.log()));
         let judge = Judge::extended(loaded.as_fd()).expect("attached");
         Self { judge, counter, _program: loaded }
@@ -107,7 +111,7 @@ fn the_counter_counts_every_packet_from_every_cpu() {
     for kind in [MapKind::Array, MapKind::PerCpuArray] {
         let counter = Map::counters(kind, 1, "seen").expect("a map");
         let translated = from_classic(&second_byte, counter.as_fd().as_raw_fd()).expect("short");
-        let filter = load_program(ProgramKind::SocketFilter, &encode(&translated), "test");
+        let filter = load(&translated);
         let filter = filter.expect("loaded");
         let accepted = |thread: u64| {
             let mut judge = Judge::extended(filter.as_fd()).expect("attached");
@@ -183,7 +187,9 @@ fn the_verifier_prints_the_same_text() {
     let counter = Map::counters(MapKind::Array, 1, "seen").expect("a map");
     proptest!(ProptestConfig::with_cases(200), |(program in programs())| {
         let translated = from_classic(&program, counter.as_fd().as_raw_fd()).expect("translated");
-        let log = explain_program(ProgramKind::SocketFilter, &encode(&translated)).expect("valid");
+        let words = encode(&translated);
+        let spec = ProgramSpec::new(ProgramKind::SocketFilter, &words, "explained");
+        let log = spec.explain().expect("valid");
         let ours = disassemble(&translated).to_string();
         // `5: (85) call bpf_map_lookup_elem#1   ; R0=map_value_or_null(...)`, mixed with states.
         let instruction = |line: &str| line.split(';').next().unwrap_or(line).trim().to_owned();
@@ -205,7 +211,7 @@ fn the_verifier_is_heard() {
     }
     let program = [Instruction::mov(extended::Register::R0, extended::Register::R2)];
     let program = [program[0], Instruction::exit()];
-    let error = load_program(ProgramKind::SocketFilter, &encode(&program), "bad").expect_err("bad");
+    let error = load(&program).expect_err("bad");
     assert!(error.to_string().contains("R2 !read_ok"), "{error}");
     assert!(error.log().contains("processed"), "{}", error.log());
 }

@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use linerate_base::Result;
 use linerate_bpf::classic::{Instruction, Program, ancillary, opcode};
 use linerate_bpf::extended;
-use linerate_sys::bpf::{self, Map, MapKind, ProgramKind};
+use linerate_sys::bpf::{self, Map, MapKind, ProgramKind, ProgramSpec};
 use linerate_sys::socket_filter::{self, SockFilter};
 
 use crate::Directions;
@@ -82,7 +82,8 @@ fn attach_counting(socket: BorrowedFd<'_>, program: &Program) -> Option<Map> {
     let counter = Map::counters(MapKind::PerCpuArray, 1, NAME).ok()?;
     let extended = extended::from_classic(program, counter.as_fd().as_raw_fd()).ok()?;
     let words: Vec<_> = extended.iter().map(extended::Instruction::encode).collect();
-    let loaded = bpf::load_program(ProgramKind::SocketFilter, &words, NAME).ok()?;
+    let spec = ProgramSpec::new(ProgramKind::SocketFilter, &words, NAME);
+    let loaded = bpf::Program::load(&spec).ok()?;
     socket_filter::attach_extended(socket, loaded.as_fd()).ok()?;
     Some(counter)
 }

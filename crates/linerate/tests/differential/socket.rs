@@ -1,13 +1,13 @@
 //! Packets as a socket in the kernel shows them to a filter.
 
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd};
 use std::sync::LazyLock;
 
 use linerate::base::{LinkType, Result};
 use linerate::bpf::classic::{Ancillary, Input, Program, ancillary};
 use linerate::bpf::extended::{Instruction, from_classic};
 use linerate::lab::need;
-use linerate::sys::bpf::{Map, MapKind, ProgramKind, load_program};
+use linerate::sys::bpf::{self, Map, MapKind, ProgramKind, ProgramSpec};
 use linerate::sys::socket_filter::SockFilter;
 
 /// A packet that the host itself sent, off which the driver took a VLAN tag.
@@ -66,7 +66,7 @@ pub(crate) fn is_another_matter_in_the_kernel(expression: &str) -> bool {
 
 /// A program in its extended form, which counts the packets that it sees.
 pub(crate) struct Counting {
-    pub(crate) program: OwnedFd,
+    pub(crate) program: bpf::Program,
     counter: Map,
 }
 
@@ -81,7 +81,8 @@ impl Counting {
         let extended = from_classic(program, counter.as_fd().as_raw_fd());
         let extended = extended.expect("what the kernel takes has an extended form");
         let words: Vec<_> = extended.iter().map(Instruction::encode).collect();
-        let program = load_program(ProgramKind::SocketFilter, &words, "differential")?;
+        let spec = ProgramSpec::new(ProgramKind::SocketFilter, &words, "differential");
+        let program = bpf::Program::load(&spec)?;
         Ok(Some(Self { program, counter }))
     }
 

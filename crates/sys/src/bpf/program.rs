@@ -1,11 +1,12 @@
 use std::ffi::CStr;
-use std::fmt;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use linerate_base::{Error, ErrorKind, Result};
+use linerate_base::{Error, Result};
 
-use super::{PRIVILEGE, bpf_descriptor, command, object_name};
+use super::verifier::{LoadError, Log};
+use super::{bpf_descriptor, command, object_name, privilege};
+use crate::capability::Capability;
 
 /// Where a program may be attached. Values: `enum bpf_prog_type`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,65 +14,96 @@ use super::{PRIVILEGE, bpf_descriptor, command, object_name};
 pub enum ProgramKind {
     /// A filter on a socket.
     SocketFilter = 1,
+    /// At an interface's traffic control, on packets coming in or going out: TCX.
+    Classifier = 3,
+    /// At an interface's driver, before there is an skb: XDP.
+    Xdp = 6,
 }
 
-/// The kernel's refusal of a program, with all that its verifier said.
-#[derive(Debug)]
-pub struct LoadError {
-    error: Error,
-    log: String,
-}
+impl ProgramKind {
+    /// `bpf_prog_load` in `kernel/bpf/syscall.c`, Linux 6.18.
+    fn needed(self) -> &'static [Capability] {
+        match self {
+            Self::SocketFilter => &[Capability::Bpf],
+            Self::Classifier | Self::Xdp => &[Capability::Bpf, Capability::NetAdmin],
+        }
+    }
 
-impl LoadError {
-    /// The verifier's whole log; empty when the program did not come before it.
-    pub fn log(&self) -> &str {
-        &self.log
+    /// `enum bpf_attach_type`: XDP programs may also be for entries of maps, and those for
+    /// interfaces say so. Classifiers are the same for both directions.
+    fn expected_attach_type(self) -> u32 {
+        const BPF_XDP: u32 = 37;
+        if self == Self::Xdp { BPF_XDP } else { 0 }
     }
 }
 
-impl fmt::Display for LoadError {
-    /// The error with the last useful lines of the log.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.error.fmt(f)
-    }
-}
-
-impl std::error::Error for LoadError {}
-
-impl From<LoadError> for Error {
-    fn from(refused: LoadError) -> Self {
-        refused.error
-    }
-}
-
-/// Loads a program, given as encoded instructions (8 bytes each, in memory order).
-///
-/// # Errors
-/// Without the privilege, or when the verifier refuses the program.
-pub fn load_program(
-    kind: ProgramKind,
-    instructions: &[u64],
-    name: &str,
-) -> std::result::Result<OwnedFd, LoadError> {
-    let load = Load { kind, instructions, name };
-    load.submit(None).map_err(|e| load.refused(e))
-}
-
-/// Loads a program only to hear the verifier: its log, instruction by instruction.
-///
-/// # Errors
-/// As [`load_program`].
-pub fn explain_program(kind: ProgramKind, instructions: &[u64]) -> Result<String> {
-    let load = Load { kind, instructions, name: "explained" };
-    let mut log = Log::new(Log::EVERY_INSTRUCTION);
-    load.submit(Some(&mut log)).map_err(|e| load.refused(e))?;
-    Ok(log.text())
-}
-
-struct Load<'a> {
+/// A program that is to be loaded.
+#[derive(Clone, Copy, Debug)]
+pub struct ProgramSpec<'a> {
     kind: ProgramKind,
     instructions: &'a [u64],
     name: &'a str,
+    flags: u32,
+    interface: u32,
+}
+
+/// Flags of `BPF_PROG_LOAD`.
+const XDP_HAS_FRAGS: u32 = 1 << 5;
+const XDP_DEV_BOUND_ONLY: u32 = 1 << 6;
+
+impl<'a> ProgramSpec<'a> {
+    /// A program of encoded instructions (8 bytes each, in memory order). Its name is for those who
+    /// list programs: 15 bytes at most, letters, digits, `_` and `.`.
+    pub fn new(kind: ProgramKind, instructions: &'a [u64], name: &'a str) -> Self {
+        Self { kind, instructions, name, flags: 0, interface: 0 }
+    }
+
+    /// An XDP program that knows that a packet may lie in several buffers.
+    #[must_use]
+    pub fn with_fragments(mut self) -> Self {
+        self.flags |= XDP_HAS_FRAGS;
+        self
+    }
+
+    /// An XDP program for the interface with this index only, which may then ask its driver for the
+    /// packet's metadata, such as the hardware's time.
+    #[must_use]
+    pub fn bound_to(mut self, interface: u32) -> Self {
+        self.flags |= XDP_DEV_BOUND_ONLY;
+        self.interface = interface;
+        self
+    }
+}
+
+/// A program in the kernel. Attached to nothing, it goes when it is dropped.
+#[derive(Debug)]
+pub struct Program {
+    fd: OwnedFd,
+    name: String,
+}
+
+impl Program {
+    /// Loads a program.
+    ///
+    /// # Errors
+    /// Without the capability CAP_BPF, and CAP_NET_ADMIN for programs at interfaces; when the
+    /// verifier refuses the program; when the interface that it is bound to has no such metadata
+    /// (EOPNOTSUPP).
+    pub fn load(spec: &ProgramSpec<'_>) -> std::result::Result<Self, LoadError> {
+        let fd = spec.submit(None).map_err(|e| spec.refused(e))?;
+        Ok(Self { fd, name: spec.name.to_owned() })
+    }
+
+    /// The name that it was loaded with.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl AsFd for Program {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
 }
 
 /// `BPF_PROG_LOAD`'s part of `union bpf_attr`, as far as it is used.
@@ -87,12 +119,24 @@ struct LoadAttributes {
     kern_version: u32,
     prog_flags: u32,
     name: [u8; 16],
+    prog_ifindex: u32,
+    expected_attach_type: u32,
 }
 
 /// The kernel asks under which licence a program is, for helpers reserved to GPL-compatible ones.
 const LICENSE: &CStr = c"Dual MIT/GPL";
 
-impl Load<'_> {
+impl ProgramSpec<'_> {
+    /// Loads the program only to hear the verifier: its log, instruction by instruction.
+    ///
+    /// # Errors
+    /// As [`Program::load`].
+    pub fn explain(&self) -> Result<String> {
+        let mut log = Log::new(Log::EVERY_INSTRUCTION);
+        self.submit(Some(&mut log)).map_err(|e| self.refused(e))?;
+        Ok(log.text())
+    }
+
     fn submit(&self, mut log: Option<&mut Log>) -> io::Result<OwnedFd> {
         let mut attributes = LoadAttributes {
             prog_type: self.kind as u32,
@@ -103,8 +147,10 @@ impl Load<'_> {
             log_size: log.as_ref().map_or(0, |log| log.buffer.len() as u32),
             log_buf: log.as_mut().map_or(0, |log| log.buffer.as_mut_ptr() as u64),
             kern_version: 0,
-            prog_flags: 0,
+            prog_flags: self.flags,
             name: object_name(self.name),
+            prog_ifindex: self.interface,
+            expected_attach_type: self.kind.expected_attach_type(),
         };
         // SAFETY: the attributes are those of BPF_PROG_LOAD; the instructions are borrowed during
         // the call, the licence is a C string, the log's buffer is ours and has the given size.
@@ -115,63 +161,14 @@ impl Load<'_> {
     fn refused(&self, error: io::Error) -> LoadError {
         let error = Error::system(format!("load the BPF program {}", self.name), error);
         if error.raw_os_error() == Some(libc::EPERM) {
-            return LoadError { error: error.advise(PRIVILEGE), log: String::new() };
+            return LoadError::unverified(privilege::explain(error, self.kind.needed()));
         }
         let mut log = Log::new(Log::FAILING_PATH);
         // Refused again, for the same reason; or let in this time, and the log says nothing.
         drop(self.submit(Some(&mut log)));
-        let log = log.text();
-        let answer = format!("{}: {}", error.answered(), last_useful_lines(&log));
-        LoadError { error: Error::new(kind_of(&error), error.asked(), answer), log }
-    }
-}
-
-/// The kernel answers EACCES to a program that does what programs may not do.
-fn kind_of(error: &Error) -> ErrorKind {
-    match error.kind() {
-        ErrorKind::Permission => ErrorKind::Invalid,
-        kind => kind,
-    }
-}
-
-/// Where the verifier writes.
-struct Log {
-    level: u32,
-    buffer: Vec<u8>,
-}
-
-impl Log {
-    const FAILING_PATH: u32 = 1;
-    const EVERY_INSTRUCTION: u32 = 2;
-    /// Since Linux 6.4 a fuller log keeps its end, which is what matters.
-    const SIZE: usize = 1 << 20;
-
-    fn new(level: u32) -> Self {
-        Self { level, buffer: vec![0; Self::SIZE] }
-    }
-
-    fn text(&self) -> String {
-        let text = CStr::from_bytes_until_nul(&self.buffer).unwrap_or_default();
-        text.to_string_lossy().into_owned()
-    }
-}
-
-/// The reason and the instruction it belongs to come last, before the statistics.
-fn last_useful_lines(log: &str) -> String {
-    let statistics = |line: &&str| !line.starts_with("processed ");
-    let mut lines: Vec<_> = log.lines().rev().filter(statistics).take(3).collect();
-    lines.reverse();
-    lines.join("; ")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_useful_lines_are_the_last_before_the_statistics() {
-        let log = "0: (b7) r0 = 0\n1: (bf) r0 = r2\nR2 !read_ok\nprocessed 2 insns (limit 1)\n";
-        assert_eq!(last_useful_lines(log), "0: (b7) r0 = 0; 1: (bf) r0 = r2; R2 !read_ok");
-        assert_eq!(last_useful_lines(""), "");
+        match log.text() {
+            log if log.is_empty() => LoadError::unverified(error),
+            log => LoadError::verified(&error, log),
+        }
     }
 }

@@ -1,0 +1,58 @@
+//! Which capability a refused process lacks.
+
+use linerate_base::{Error, ErrorKind};
+
+use crate::capability::{Capabilities, Capability};
+
+/// The error with the names of the capabilities among `needed` that the calling thread lacks,
+/// where it is about permission; otherwise as it is.
+pub(super) fn explain(error: Error, needed: &[Capability]) -> Error {
+    if error.kind() != ErrorKind::Permission {
+        return error;
+    }
+    let has = Capabilities::current().ok();
+    error.advise(advice(needed, |capability| has.is_some_and(|has| has.contains(capability))))
+}
+
+/// True when the calling thread has `capability`, or CAP_SYS_ADMIN, which bpf(2) takes for any.
+pub(super) fn has(capability: Capability) -> bool {
+    Capabilities::current()
+        .is_ok_and(|has| has.contains(capability) || has.contains(Capability::SysAdmin))
+}
+
+fn advice(needed: &[Capability], has: impl Fn(Capability) -> bool) -> String {
+    let names = |capabilities: &[Capability]| {
+        let names: Vec<_> = capabilities.iter().map(|c| c.name().to_uppercase()).collect();
+        names.join(" and ")
+    };
+    let missing: Vec<_> = needed.iter().copied().filter(|c| !has(*c)).collect();
+    if missing.is_empty() || has(Capability::SysAdmin) {
+        return "the capabilities are there, but count in a user namespace only, \
+                or a security policy forbids it"
+            .to_owned();
+    }
+    format!("needs {}, and this process lacks {}", names(needed), names(&missing))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Capability::{Bpf, NetAdmin, SysAdmin};
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_named() {
+        assert_eq!(
+            advice(&[Bpf, NetAdmin], |c| c == Bpf),
+            "needs CAP_BPF and CAP_NET_ADMIN, and this process lacks CAP_NET_ADMIN"
+        );
+        assert_eq!(advice(&[Bpf], |_| false), "needs CAP_BPF, and this process lacks CAP_BPF");
+        assert!(advice(&[Bpf], |_| true).contains("user namespace"));
+        assert!(advice(&[Bpf], |c| c == SysAdmin).contains("user namespace"));
+    }
+
+    #[test]
+    fn other_errors_stay_as_they_are() {
+        let error = explain(Error::new(ErrorKind::Busy, "ask", "no"), &[Bpf]);
+        assert_eq!(error.advice(), None);
+    }
+}
