@@ -39,6 +39,7 @@ mod link;
 mod live;
 mod open;
 mod privilege;
+mod threads;
 
 pub use config::{ANY, Backend, Config, Directions, Fanout, FanoutMode, Filter, MAX_SNAPLEN};
 pub use file::{FileSource, open_file};
@@ -46,3 +47,4 @@ pub use filtered::{Compile, Filtered};
 pub use interfaces::{Capturable, interfaces, link_types};
 pub use interrupt::Interrupt;
 pub use open::{Capture, open, open_many};
+pub use threads::{best_threads, consumer_cores};

@@ -3,7 +3,7 @@
 use linerate_base::{Error, ErrorKind, Interface, Result, Source};
 
 use crate::live::setup;
-use crate::{Backend, Config, Fanout, FanoutMode};
+use crate::{Backend, Config};
 
 /// A source that was opened, and how.
 pub struct Capture {
@@ -32,21 +32,17 @@ pub struct Capture {
 ///   back end.
 /// - [`ErrorKind::Invalid`] when the fanout group is of another kind.
 pub fn open(config: &Config) -> Result<Capture> {
-    match config.backend {
-        Some(backend) => setup::open(config, backend),
-        None if config.immediate => setup::open(config, Backend::Socket),
-        None => setup::open(config, Backend::Ring).or_else(|error| match error.kind() {
-            ErrorKind::Unsupported => fall_back(config, &error.to_string()),
-            _ => Err(error),
-        }),
-    }
+    Ok(open_many(config, 1)?.remove(0))
 }
 
-/// Begins to capture with one source for each of `threads` consumers, which share the packets. Each source
-/// has its own statistics, to be added up.
+/// Begins to capture with one source for each of `threads` consumers, which share the packets and the buffer. Each
+/// source has its own statistics, to be added up. What holds for all of them, notes and packets that the
+/// interface itself has lost, is told by the first.
 ///
-/// By a packet socket's back ends the sources form a fanout group, as [`Config::fanout`] says or else
-/// by the flow of a packet.
+/// By a packet socket's back ends the sources form a fanout group, as [`Config::fanout`] says. Without it, they
+/// share packets by the core on which they arrive where the interface has as many receive queues, as each
+/// queue then has its core; else by the flow of a packet. The order of packets is that of the core, or of
+/// the flow.
 ///
 /// # Errors
 /// As [`open`]; [`ErrorKind::Invalid`] for no thread.
@@ -55,23 +51,18 @@ pub fn open_many(config: &Config, threads: usize) -> Result<Vec<Capture>> {
         let asked = format!("capture on {} by 0 threads", config.interface);
         return Err(Error::new(ErrorKind::Invalid, asked, "there must be one at least"));
     }
-    if threads == 1 {
-        return Ok(vec![open(config)?]);
+    match config.backend {
+        Some(backend) => setup::open(config, backend, threads),
+        None if config.immediate => setup::open(config, Backend::Socket, threads),
+        None => setup::open(config, Backend::Ring, threads).or_else(|error| match error.kind() {
+            ErrorKind::Unsupported => fall_back(config, threads, &error.to_string()),
+            _ => Err(error),
+        }),
     }
-    let fanout = config.fanout.unwrap_or(Fanout { mode: FanoutMode::Hash, group: None });
-    let buffer = config.buffer / threads as u64;
-    let mut member = Config { fanout: Some(fanout), buffer, ..config.clone() };
-    let mut captures = vec![open(&member)?];
-    member.backend = Some(captures[0].backend);
-    member.fanout = Some(Fanout { group: captures[0].fanout_group, ..fanout });
-    for _ in 1..threads {
-        captures.push(open(&member)?);
-    }
-    Ok(captures)
 }
 
-fn fall_back(config: &Config, reason: &str) -> Result<Capture> {
-    let mut capture = setup::open(config, Backend::Socket)?;
-    capture.notes.insert(0, format!("capturing by a plain socket, which is slower: {reason}"));
-    Ok(capture)
+fn fall_back(config: &Config, threads: usize, reason: &str) -> Result<Vec<Capture>> {
+    let mut captures = setup::open(config, Backend::Socket, threads)?;
+    captures[0].notes.insert(0, format!("capturing by a plain socket, which is slower: {reason}"));
+    Ok(captures)
 }

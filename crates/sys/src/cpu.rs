@@ -1,5 +1,6 @@
 //! Which cores a thread runs on.
 
+use std::fs;
 use std::io;
 use std::mem::{size_of, zeroed};
 
@@ -40,10 +41,46 @@ pub fn pin(core: usize) -> Result<()> {
     if result == 0 { Ok(()) } else { Err(Error::system(asked(), io::Error::last_os_error())) }
 }
 
+/// The cores near the device behind `interface`: those of its node, where the machine has several nodes
+/// of memory and the device stands at one of them. `None` elsewhere.
+///
+/// Of the interfaces that the process's `/sys` shows
+/// (Documentation/ABI/stable/sysfs-devices-node, testing/sysfs-bus-pci, Linux 6.18).
+pub fn near(interface: &str) -> Option<Vec<usize>> {
+    let node = fs::read_to_string(format!("/sys/class/net/{interface}/device/numa_node")).ok()?;
+    // A device that stands at no node in particular has -1.
+    let node: u32 = node.trim().parse().ok()?;
+    cores(&fs::read_to_string(format!("/sys/devices/system/node/node{node}/cpulist")).ok()?)
+}
+
+/// The numbers in a list such as `0-3,8,10-11`; `None` when it is no such list, or empty.
+fn cores(list: &str) -> Option<Vec<usize>> {
+    let mut cores = Vec::new();
+    for part in list.trim().split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        cores.extend(first.parse().ok()?..=last.parse::<usize>().ok()?);
+    }
+    Some(cores)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::thread;
+
+    #[test]
+    fn lists_of_cores_are_read() {
+        assert_eq!(cores("0-3,8,10-11\n"), Some(vec![0, 1, 2, 3, 8, 10, 11]));
+        assert_eq!(cores("5"), Some(vec![5]));
+        assert_eq!(cores("\n"), None);
+        assert_eq!(cores("a-b"), None);
+    }
+
+    #[test]
+    fn an_interface_without_device_is_near_no_core() {
+        assert_eq!(near("lo"), None);
+        assert_eq!(near("no-such-link"), None);
+    }
 
     #[test]
     fn a_pinned_thread_is_allowed_one_core() {

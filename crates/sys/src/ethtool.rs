@@ -3,12 +3,16 @@
 //! Every function acts on an interface of the calling thread's network namespace. Commands and
 //! structures are those of `linux/ethtool.h`, Linux 6.12.
 
+mod channels;
+
 use std::ffi::c_char;
 use std::io;
 use std::mem::{offset_of, zeroed};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 use linerate_base::{Error, ErrorKind, Result};
+
+pub use channels::{receive_queues, set_queues};
 
 /// A part of packet processing that a driver, or the kernel in its name, can take over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

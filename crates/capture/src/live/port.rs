@@ -58,19 +58,20 @@ const DRAIN: Duration = Duration::from_secs(2);
 
 impl Port {
     /// `socket` is bound to `link` and stands behind `gate`; `barrier` is a socket like it that
-    /// was never bound.
+    /// was never bound. `losses` are those that the source tells.
     pub(crate) fn new(
         socket: PacketSocket,
         gate: Gate,
         link: Link,
+        losses: Option<Losses>,
         interrupt: Interrupt,
         barrier: PacketSocket,
     ) -> Self {
         Self {
             socket,
             gate,
-            losses: Losses::of(&link),
             link,
+            losses,
             interrupt,
             ledger: Ledger::default(),
             unread: 0,

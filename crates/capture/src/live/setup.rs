@@ -17,30 +17,80 @@ use super::place::{Place, no_device, snaplen};
 use super::port::Port;
 use super::ring::{RingIntake, geometry};
 use super::socket::SocketIntake;
+use super::watch::Losses;
 use super::{Intake, Live};
 use crate::link::level;
 use crate::privilege::explain;
-use crate::{Backend, Capture, Config, Filtered};
+use crate::threads::receive_queues;
+use crate::{ANY, Backend, Capture, Config, Fanout, FanoutMode, Filtered};
 
-/// Opens a live source by this back end and no other.
-pub(crate) fn open(config: &Config, backend: Backend) -> Result<Capture> {
-    let setup = Setup { config, backend, place: Place::find(config)?, notes: Vec::new() };
-    setup.check_options()?;
+/// Opens `count` live sources by this back end and no other. They share packets and buffer.
+pub(crate) fn open(config: &Config, backend: Backend, count: usize) -> Result<Vec<Capture>> {
+    let member = Config { buffer: config.buffer / count as u64, ..config.clone() };
     match backend {
-        Backend::Ring => setup.ring(),
-        Backend::Socket => setup.socket(),
-        Backend::Tap | Backend::TapXdp => Err(setup.unsupported("it is not built yet")),
+        Backend::Ring => group(&member, backend, count, Setup::ring),
+        Backend::Socket => group(&member, backend, count, Setup::socket),
+        Backend::Tap | Backend::TapXdp => {
+            Err(Setup::new(config, backend, None)?.unsupported("it is not built yet"))
+        }
     }
+}
+
+/// Their gates open once all have joined, so that the share of each is the same from the first packet on.
+fn group<'a, I: Intake + Send + 'static>(
+    member: &'a Config,
+    backend: Backend,
+    count: usize,
+    close: fn(Setup<'a>) -> Result<Closed<'a, I>>,
+) -> Result<Vec<Capture>> {
+    let mut fanout = fanout(member, count)?;
+    let mut members = Vec::with_capacity(count);
+    for number in 0..count {
+        let mut closed = close(Setup::new(member, backend, fanout)?)?;
+        closed.setup.tells_all = number == 0;
+        fanout = fanout.map(|fanout| Fanout { group: closed.fanout_group, ..fanout });
+        members.push(closed);
+    }
+    members.into_iter().map(Closed::open).collect()
+}
+
+/// How `count` sources share packets.
+fn fanout(config: &Config, count: usize) -> Result<Option<Fanout>> {
+    if count == 1 || config.fanout.is_some() {
+        return Ok(config.fanout);
+    }
+    let interface = &config.interface;
+    let by_core = interface == ANY || receive_queues(interface)? >= count;
+    let mode = if by_core { FanoutMode::Cpu } else { FanoutMode::Hash };
+    Ok(Some(Fanout { mode, group: None }))
 }
 
 struct Setup<'a> {
     config: &'a Config,
     backend: Backend,
+    fanout: Option<Fanout>,
+    /// What holds for all members of a group is told by its first.
+    tells_all: bool,
     place: Place,
     notes: Vec<String>,
 }
 
-impl Setup<'_> {
+/// A source that is complete but for its gate, which lets nothing through yet.
+struct Closed<'a, I> {
+    setup: Setup<'a>,
+    socket: PacketSocket,
+    intake: I,
+    fanout_group: Option<u16>,
+}
+
+impl<'a> Setup<'a> {
+    fn new(config: &'a Config, backend: Backend, fanout: Option<Fanout>) -> Result<Self> {
+        let place = Place::find(config)?;
+        let setup = Self { config, backend, fanout, tells_all: true, place, notes: Vec::new() };
+        setup.check_options()?;
+        Ok(setup)
+    }
+
     /// A packet socket takes no packet away from the host, and the kernel stamps for it.
     fn check_options(&self) -> Result<()> {
         if self.config.exclusive {
@@ -57,7 +107,7 @@ impl Setup<'_> {
         Error::new(ErrorKind::Unsupported, asked, answer)
     }
 
-    fn ring(mut self) -> Result<Capture> {
+    fn ring(mut self) -> Result<Closed<'a, RingIntake>> {
         let (config, snaplen) = (self.config, snaplen(self.config));
         let geometry = geometry(config.buffer, snaplen, config.immediate);
         check_memory(&geometry)?;
@@ -68,15 +118,15 @@ impl Setup<'_> {
         }
         let socket = self.closed_socket()?;
         let intake = RingIntake::new(&socket, &geometry, self.place.framer(config))?;
-        self.finish(socket, intake)
+        self.connect(socket, intake)
     }
 
-    fn socket(mut self) -> Result<Capture> {
+    fn socket(mut self) -> Result<Closed<'a, SocketIntake>> {
         let socket = self.closed_socket()?;
         socket.enable_aux_data().map_err(|e| explain(self.asked(), e))?;
         self.size_queue(&socket)?;
         let intake = SocketIntake::new(snaplen(self.config), self.place.framer(self.config));
-        self.finish(socket, intake)
+        self.connect(socket, intake)
     }
 
     fn asked(&self) -> String {
@@ -106,24 +156,10 @@ impl Setup<'_> {
         Ok(())
     }
 
-    fn finish<I: Intake + Send + 'static>(
-        mut self,
-        socket: PacketSocket,
-        intake: I,
-    ) -> Result<Capture> {
+    fn connect<I>(self, socket: PacketSocket, intake: I) -> Result<Closed<'a, I>> {
         self.bind(&socket)?;
         let fanout_group = self.join_fanout(&socket)?;
-        let (gate, user) = self.open_gate(&socket)?;
-        let interface = self.place.interface(self.config);
-        let Place { link, inquiry, .. } = self.place;
-        let index = (link.index != 0).then_some(link.index);
-        let port = Port::new(socket, gate, link, self.config.interrupt.clone(), inquiry);
-        let live = Live::new(port, intake);
-        let source: Box<dyn Source + Send> = match user {
-            Some(program) => Box::new(Filtered::new(live, program).on_interface(index)),
-            None => Box::new(live),
-        };
-        Ok(Capture { source, backend: self.backend, interface, fanout_group, notes: self.notes })
+        Ok(Closed { setup: self, socket, intake, fanout_group })
     }
 
     fn bind(&self, socket: &PacketSocket) -> Result<()> {
@@ -144,7 +180,7 @@ impl Setup<'_> {
     }
 
     fn join_fanout(&self, socket: &PacketSocket) -> Result<Option<u16>> {
-        let Some(fanout) = self.config.fanout else { return Ok(None) };
+        let Some(fanout) = self.fanout else { return Ok(None) };
         let joined = socket.join_fanout(fanout.group, fanout.mode);
         let group = joined.and_then(|()| socket.fanout_group());
         group.map(Some).map_err(|e| {
@@ -167,6 +203,28 @@ impl Setup<'_> {
         }
         let gate = Gate::open(socket.as_fd(), &gate::keep_all(ways, snaplen))?;
         Ok((gate, filter.map(|filter| filter.user.clone())))
+    }
+}
+
+impl<I: Intake + Send + 'static> Closed<'_, I> {
+    fn open(self) -> Result<Capture> {
+        let Self { mut setup, socket, intake, fanout_group } = self;
+        let (gate, user) = setup.open_gate(&socket)?;
+        let Setup { config, backend, tells_all, place, mut notes, .. } = setup;
+        if !tells_all {
+            notes.clear();
+        }
+        let interface = place.interface(config);
+        let Place { link, inquiry, .. } = place;
+        let index = (link.index != 0).then_some(link.index);
+        let losses = if tells_all { Losses::of(&link) } else { None };
+        let port = Port::new(socket, gate, link, losses, config.interrupt.clone(), inquiry);
+        let live = Live::new(port, intake);
+        let source: Box<dyn Source + Send> = match user {
+            Some(program) => Box::new(Filtered::new(live, program).on_interface(index)),
+            None => Box::new(live),
+        };
+        Ok(Capture { source, backend, interface, fanout_group, notes })
     }
 }
 
