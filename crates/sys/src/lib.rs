@@ -21,6 +21,7 @@
 //! - [`socket_filter`]: filters on sockets, and the kernel's verdict on single packets
 //! - [`usage`]: what a finished child process used
 //! - [`userns`]: root over what one makes, without being root
+//! - [`xsk`]: AF_XDP sockets: frames of one receive queue, straight from the driver
 
 pub mod bpf;
 pub mod capability;
@@ -43,3 +44,4 @@ pub mod receive_losses;
 pub mod socket_filter;
 pub mod usage;
 pub mod userns;
+pub mod xsk;

@@ -23,20 +23,26 @@ impl SharedMemory {
     /// # Errors
     /// What mmap(2) answers: the descriptor cannot be mapped, or not in this length.
     pub fn map(fd: BorrowedFd<'_>, length: usize) -> io::Result<Self> {
-        Self::new(length, libc::MAP_SHARED, fd.as_raw_fd())
+        Self::map_at(fd, 0, length)
     }
 
-    /// Zeroed memory that nobody else has, for tests of what is written against [`map`](Self::map).
-    #[cfg(test)]
+    /// As [`map`](Self::map), from `offset` on, in whole pages.
+    pub(crate) fn map_at(fd: BorrowedFd<'_>, offset: u64, length: usize) -> io::Result<Self> {
+        Self::new(length, libc::MAP_SHARED, fd.as_raw_fd(), offset)
+    }
+
+    /// Zeroed memory that nobody else has, for what the kernel is told to write to, and for tests of
+    /// what is written against [`map`](Self::map).
     pub(crate) fn anonymous(length: usize) -> io::Result<Self> {
-        Self::new(length, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1)
+        Self::new(length, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0)
     }
 
-    fn new(length: usize, flags: libc::c_int, fd: libc::c_int) -> io::Result<Self> {
+    fn new(length: usize, flags: libc::c_int, fd: libc::c_int, offset: u64) -> io::Result<Self> {
+        let offset = libc::off_t::try_from(offset).map_err(|_| io::ErrorKind::InvalidInput)?;
         let access = libc::PROT_READ | libc::PROT_WRITE;
         // SAFETY: with a null address the kernel picks a range that is free, so no memory in use
         // changes; a bad length or descriptor is answered with an error.
-        let start = unsafe { libc::mmap(ptr::null_mut(), length, access, flags, fd, 0) };
+        let start = unsafe { libc::mmap(ptr::null_mut(), length, access, flags, fd, offset) };
         if start == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }

@@ -1,0 +1,20 @@
+//! AF_XDP: frames of one receive queue, straight from the driver.
+//!
+//! [`Umem`] is the memory that frames are received in, a part of it for each queue. [`Queue`] is a
+//! socket on one queue of an interface with two rings shared with the kernel: by the fill ring it
+//! gives the kernel empty frames, by the receive ring it gets them back with packets in them. An XDP
+//! program decides which packets those are, by redirecting them into a map that holds the socket.
+//!
+//! Packets are leased: [`Queue::lease`] takes those that are there, [`Queue::frame`] says where each
+//! lies, [`Queue::release`] gives their frames back to the kernel.
+//!
+//! Source: `linux/if_xdp.h` and Documentation/networking/af_xdp.rst, Linux 6.18.
+
+mod queue;
+mod ring;
+mod socket;
+mod umem;
+
+pub use queue::{Frame, Queue};
+pub use socket::{BusyPoll, Statistics};
+pub use umem::{FRAME_HEADROOM, FrameSize, Umem};

@@ -1,0 +1,215 @@
+//! The system calls of an AF_XDP socket.
+
+use std::io;
+use std::mem::{size_of, zeroed};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::time::Duration;
+
+use super::ring::Layout;
+use crate::mmap::SharedMemory;
+
+/// What the kernel counted on one queue since its socket was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Statistics {
+    /// Packets that were longer than a frame, or for which no frame was in the fill ring when the
+    /// kernel was to copy them.
+    pub dropped: u64,
+    /// Packets for which the receive ring had no room; not among the dropped.
+    pub ring_full: u64,
+    /// Times that a frame was wanted and the fill ring was empty. Where the kernel copies, these
+    /// packets are among the dropped; where the driver writes, it lost packets before the program.
+    pub fill_ring_empty: u64,
+}
+
+/// How a thread that waits for packets works for the driver instead of sleeping.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BusyPoll {
+    /// How long to look for packets in one wait; whole microseconds.
+    pub time: Duration,
+    /// The most packets of one look.
+    pub budget: u16,
+}
+
+// `asm-generic/socket.h`, Linux 5.11; libc has no names for them.
+const SO_PREFER_BUSY_POLL: libc::c_int = 69;
+const SO_BUSY_POLL_BUDGET: libc::c_int = 70;
+
+#[derive(Debug)]
+pub(super) struct Socket(OwnedFd);
+
+/// A ring that can be asked for: its option, and where its mapping starts.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum RingKind {
+    Receive,
+    Fill,
+    Completion,
+}
+
+impl RingKind {
+    fn option(self) -> libc::c_int {
+        match self {
+            Self::Receive => libc::XDP_RX_RING,
+            Self::Fill => libc::XDP_UMEM_FILL_RING,
+            Self::Completion => libc::XDP_UMEM_COMPLETION_RING,
+        }
+    }
+
+    fn page_offset(self) -> u64 {
+        match self {
+            Self::Receive => libc::XDP_PGOFF_RX_RING as u64,
+            Self::Fill => libc::XDP_UMEM_PGOFF_FILL_RING,
+            Self::Completion => libc::XDP_UMEM_PGOFF_COMPLETION_RING,
+        }
+    }
+}
+
+impl Socket {
+    pub(super) fn open() -> io::Result<Self> {
+        // SAFETY: socket(2) takes three integers and touches no memory of ours.
+        let fd = unsafe { libc::socket(libc::AF_XDP, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0) };
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: the kernel has just given us this descriptor, and nobody else knows it.
+        Ok(Self(unsafe { OwnedFd::from_raw_fd(fd) }))
+    }
+
+    /// Has the kernel receive into `length` bytes of this process's memory from `start` on, which it
+    /// keeps even when the process unmaps them.
+    ///
+    /// # Safety
+    /// Nobody relies on what these bytes are, but by leases of the socket's queue.
+    pub(super) unsafe fn register_memory(
+        &self,
+        start: usize,
+        length: u64,
+        frame: u32,
+    ) -> io::Result<()> {
+        let request = libc::xdp_umem_reg {
+            addr: start as u64,
+            len: length,
+            chunk_size: frame,
+            headroom: 0,
+            flags: 0,
+            tx_metadata_len: 0,
+        };
+        self.set_option(libc::SOL_XDP, libc::XDP_UMEM_REG, &request)
+    }
+
+    pub(super) fn request_ring(&self, kind: RingKind, entries: u32) -> io::Result<()> {
+        self.set_option(libc::SOL_XDP, kind.option(), &entries)
+    }
+
+    /// Maps a ring that was asked for, of entries of `entry` bytes.
+    pub(super) fn map_ring(
+        &self,
+        kind: RingKind,
+        entries: u32,
+        entry: usize,
+    ) -> io::Result<(SharedMemory, Layout)> {
+        let offsets: libc::xdp_mmap_offsets = self.option(libc::XDP_MMAP_OFFSETS)?;
+        let of = match kind {
+            RingKind::Receive => offsets.rx,
+            RingKind::Fill => offsets.fr,
+            RingKind::Completion => offsets.cr,
+        };
+        let layout = Layout {
+            producer: of.producer as usize,
+            consumer: of.consumer as usize,
+            flags: of.flags as usize,
+            entries: of.desc as usize,
+        };
+        let length = layout.entries + entries as usize * entry;
+        Ok((SharedMemory::map_at(self.0.as_fd(), kind.page_offset(), length)?, layout))
+    }
+
+    /// Begins to receive what programs redirect to the socket on one queue of an interface.
+    pub(super) fn bind(&self, interface: u32, queue: u32, copy: bool) -> io::Result<()> {
+        let copy = if copy { libc::XDP_COPY } else { 0 };
+        let address = libc::sockaddr_xdp {
+            sxdp_family: libc::AF_XDP as u16,
+            sxdp_flags: libc::XDP_USE_NEED_WAKEUP | copy,
+            sxdp_ifindex: interface,
+            sxdp_queue_id: queue,
+            sxdp_shared_umem_fd: 0,
+        };
+        let length = size_of::<libc::sockaddr_xdp>() as libc::socklen_t;
+        // SAFETY: `address` is a whole sockaddr_xdp of `length` bytes that lives through the call.
+        done(unsafe { libc::bind(self.0.as_raw_fd(), (&raw const address).cast(), length) })
+    }
+
+    /// True when the driver writes packets into the frames itself.
+    pub(super) fn is_zero_copy(&self) -> io::Result<bool> {
+        let options: libc::xdp_options = self.option(libc::XDP_OPTIONS)?;
+        Ok(options.flags & libc::XDP_OPTIONS_ZEROCOPY != 0)
+    }
+
+    pub(super) fn statistics(&self) -> io::Result<Statistics> {
+        let raw: libc::xdp_statistics = self.option(libc::XDP_STATISTICS)?;
+        Ok(Statistics {
+            dropped: raw.rx_dropped,
+            ring_full: raw.rx_ring_full,
+            fill_ring_empty: raw.rx_fill_ring_empty_descs,
+        })
+    }
+
+    pub(super) fn set_busy_poll(&self, how: BusyPoll) -> io::Result<()> {
+        let time = libc::c_int::try_from(how.time.as_micros()).unwrap_or(libc::c_int::MAX);
+        self.set_option(libc::SOL_SOCKET, SO_PREFER_BUSY_POLL, &1i32)?;
+        self.set_option(libc::SOL_SOCKET, libc::SO_BUSY_POLL, &time)?;
+        self.set_option(libc::SOL_SOCKET, SO_BUSY_POLL_BUDGET, &libc::c_int::from(how.budget))
+    }
+
+    /// Has the driver look at the fill ring, or, with busy polling, at its queue.
+    pub(super) fn wake(&self) -> io::Result<()> {
+        let fd = self.0.as_raw_fd();
+        // SAFETY: no buffer is given, and so none is written to.
+        let answer = unsafe { libc::recv(fd, std::ptr::null_mut(), 0, libc::MSG_DONTWAIT) };
+        match io::Error::last_os_error() {
+            error if answer < 0 && !is_momentary(&error) => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    fn set_option<T>(&self, level: i32, name: i32, value: &T) -> io::Result<()> {
+        let length = size_of::<T>() as libc::socklen_t;
+        let value: *const T = value;
+        // SAFETY: `value` points to `length` readable bytes that live through the call.
+        done(unsafe { libc::setsockopt(self.0.as_raw_fd(), level, name, value.cast(), length) })
+    }
+
+    fn option<T: PlainData>(&self, name: libc::c_int) -> io::Result<T> {
+        let mut length = size_of::<T>() as libc::socklen_t;
+        // SAFETY: the type is one of numbers only, for which all zeroes is valid.
+        let mut value: T = unsafe { zeroed() };
+        let target = (&raw mut value).cast();
+        // SAFETY: the kernel writes at most `length` bytes to `value`, which has as many; any bits
+        // make a value of its type.
+        done(unsafe {
+            let fd = self.0.as_raw_fd();
+            libc::getsockopt(fd, libc::SOL_XDP, name, target, &raw mut length)
+        })?;
+        Ok(value)
+    }
+}
+
+impl AsFd for Socket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+/// Types of numbers only, for which any bits make a value.
+trait PlainData {}
+impl PlainData for libc::xdp_mmap_offsets {}
+impl PlainData for libc::xdp_options {}
+impl PlainData for libc::xdp_statistics {}
+
+/// Trouble that is over by the next try: the driver is busy, or has nothing to do.
+fn is_momentary(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EBUSY | libc::ENOBUFS | libc::EINTR))
+}
+
+fn done(result: libc::c_int) -> io::Result<()> {
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
