@@ -6,6 +6,7 @@ use linerate_base::{Error, ErrorKind, Result};
 
 use super::{Program, bpf, bpf_descriptor, command, privilege};
 use crate::capability::Capability;
+use crate::interface;
 
 /// Where on a packet's way into the host an XDP program runs. Values: `linux/if_link.h`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,7 +105,8 @@ impl Link {
     /// beside those that are there (TCX, Linux 6.6).
     ///
     /// # Errors
-    /// Without CAP_NET_ADMIN; [`ErrorKind::Unsupported`] before Linux 6.6.
+    /// Without CAP_NET_ADMIN; [`ErrorKind::Unsupported`] before Linux 6.6; [`ErrorKind::Busy`] when
+    /// this same program is attached there already.
     pub fn tcx(program: &Program, interface: u32, way: Way, position: Position) -> Result<Self> {
         let attached = Self::new(program, interface, way as u32, position as u32);
         attached.map_err(|e| tcx_refused(e, interface, way))
@@ -150,15 +152,16 @@ impl AsFd for Link {
     }
 }
 
-fn xdp_refused(error: io::Error, interface: u32, mode: XdpMode) -> Error {
+fn xdp_refused(error: io::Error, index: u32, mode: XdpMode) -> Error {
     let name = if mode == XdpMode::Native { "native" } else { "generic" };
-    let error = Error::system(format!("attach a {name} XDP program (link {interface})"), error);
+    let error = Error::system(format!("attach a {name} XDP program (link {index})"), error);
     match error.raw_os_error() {
         // Busy: the mode's place is taken; exists: the other mode's is.
         Some(libc::EBUSY | libc::EEXIST) => error.as_kind(ErrorKind::Busy).advise(
             "the interface has an XDP program already, which is left alone; `ip link` shows it",
         ),
-        Some(libc::ENODEV) => error.as_kind(ErrorKind::NotFound),
+        // `bpf_xdp_link_attach` in `net/core/dev.c`, Linux 6.18: EINVAL.
+        _ if is_gone(index) => not_found(error),
         // Drivers refuse what they cannot do with different numbers: no XDP, or not with this MTU,
         // these offloads or so few queues.
         Some(libc::EOPNOTSUPP | libc::EINVAL | libc::ERANGE) if mode == XdpMode::Native => error
@@ -168,10 +171,18 @@ fn xdp_refused(error: io::Error, interface: u32, mode: XdpMode) -> Error {
     }
 }
 
+fn is_gone(index: u32) -> bool {
+    interface::by_index(index).is_err_and(|e| e.kind() == ErrorKind::NotFound)
+}
+
+fn not_found(error: Error) -> Error {
+    error.as_kind(ErrorKind::NotFound).advise("there is no such interface any more")
+}
+
 fn tcx_refused(error: io::Error, interface: u32, way: Way) -> Error {
     let error = Error::system(format!("attach a TCX program ({way:?}, link {interface})"), error);
     match error.raw_os_error() {
-        Some(libc::ENODEV) => error.as_kind(ErrorKind::NotFound),
+        Some(libc::ENODEV) => not_found(error),
         // The kernel knows no such kind of attachment.
         Some(libc::EINVAL) => {
             error.as_kind(ErrorKind::Unsupported).advise("the kernel has TCX since Linux 6.6")

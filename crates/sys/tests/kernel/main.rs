@@ -1,0 +1,7 @@
+//! System calls against the kernel, inside labs.
+
+mod killed;
+mod links;
+mod privileges;
+mod runs;
+mod support;
