@@ -9,7 +9,8 @@ use terminal_size::{Width, terminal_size_of};
 
 use crate::units::grouped;
 
-const EVERY: Duration = Duration::from_millis(500);
+/// How often it is to be drawn anew.
+pub(crate) const EVERY: Duration = Duration::from_millis(500);
 
 /// A line on standard error that is overwritten as the counters move; off a terminal it is a clock
 /// that shows nothing.
@@ -27,11 +28,6 @@ impl LiveLine {
         let now = Instant::now();
         let visible = wanted && io::stderr().is_terminal();
         Self { visible, began: now, shown: now, delivered: 0, drawn: false }
-    }
-
-    /// True when it is time to draw again.
-    pub(crate) fn due(&self) -> bool {
-        self.shown.elapsed() >= EVERY
     }
 
     /// Draws the counters and the rate since the last time. A terminal that is gone is no reason

@@ -1,7 +1,7 @@
 //! Standard output: buffered, coloured where wanted, visible at once on a terminal.
 
 use std::fmt;
-use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
+use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 
 use anyhow::{Context, Result};
 
@@ -9,7 +9,7 @@ use crate::args::ColorArg;
 
 /// Buffered standard output.
 pub(crate) struct Output {
-    out: BufWriter<StdoutLock<'static>>,
+    out: BufWriter<Stdout>,
     at_once: bool,
 }
 
@@ -17,7 +17,7 @@ impl Output {
     /// Standard output; each line shows at once on a terminal or when `line_buffered`.
     pub(crate) fn stdout(line_buffered: bool) -> Self {
         let at_once = line_buffered || io::stdout().is_terminal();
-        Self { out: BufWriter::with_capacity(1 << 16, io::stdout().lock()), at_once }
+        Self { out: BufWriter::with_capacity(1 << 16, io::stdout()), at_once }
     }
 
     /// Writes the lines of one batch.

@@ -25,7 +25,7 @@ pub(crate) struct Printer {
 }
 
 /// A way to write a packet as text.
-trait Lines {
+trait Lines: Send {
     /// Appends the packet's line or lines.
     fn write(&mut self, number: u64, packet: &Packet<'_>, out: &mut String);
 }

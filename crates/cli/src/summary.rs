@@ -18,6 +18,13 @@ pub(crate) fn settle(mut stats: Stats, taken: u64) -> Stats {
     stats
 }
 
+/// The counters of all sources together.
+pub(crate) fn sum(all: impl IntoIterator<Item = Stats>) -> Stats {
+    let mut sum = Stats::default();
+    all.into_iter().for_each(|stats| sum += stats);
+    sum
+}
+
 /// Prints the counters on standard error, beside the live line.
 pub(crate) fn report(stats: &Stats, live: &mut LiveLine) {
     live.clear();

@@ -29,6 +29,30 @@ pub(crate) fn bytes(text: &str) -> Result<u64, String> {
     size(text, 1)
 }
 
+/// How many threads to have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Threads {
+    /// As many as can be of use.
+    Auto,
+    /// So many.
+    Count(usize),
+}
+
+/// A number of threads, or `auto`, which 0 also stands for.
+///
+/// # Errors
+/// When the text is neither, or a number beyond what fanout groups can have
+/// (`PACKET_FANOUT_MAX`, net/packet/internal.h, Linux 6.18).
+pub(crate) fn threads(text: &str) -> Result<Threads, String> {
+    match text.parse() {
+        Ok(0) => Ok(Threads::Auto),
+        Ok(count @ 1..=256) => Ok(Threads::Count(count)),
+        Ok(count) => Err(format!("{count} threads are more than 256")),
+        Err(_) if text == "auto" => Ok(Threads::Auto),
+        Err(_) => Err(format!("expected a number of threads or `auto`, found `{text}`")),
+    }
+}
+
 /// A snaplen in bytes, of which 0 means all of a packet.
 ///
 /// # Errors
@@ -101,6 +125,14 @@ pub(crate) fn grouped(number: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn threads_are_a_number_or_automatic() {
+        assert_eq!(threads("4"), Ok(Threads::Count(4)));
+        assert_eq!(threads("auto"), Ok(Threads::Auto));
+        assert_eq!(threads("0"), Ok(Threads::Auto));
+        assert!(threads("257").is_err() && threads("-1").is_err() && threads("many").is_err());
+    }
 
     #[test]
     fn sizes_take_suffixes_and_default_units() {

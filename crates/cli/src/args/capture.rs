@@ -3,9 +3,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use linerate::base::TimestampSource;
+use linerate::capture::Backend;
 
 use super::{PrintArgs, SaveArgs};
-use crate::units;
+use crate::units::{self, Threads};
 
 /// Capture live packets, and print or save them.
 #[derive(Debug, Args)]
@@ -44,8 +46,24 @@ pub(crate) struct CaptureArgs {
     pub(crate) immediate: bool,
 
     /// The way into the kernel: without it, the best that works here.
-    #[arg(long, value_name = "NAME")]
-    pub(crate) backend: Option<String>,
+    #[arg(long, value_enum, value_name = "NAME")]
+    pub(crate) backend: Option<BackendArg>,
+
+    /// Take all packets away from the host, which gets none that the interface receives: for mirror ports.
+    #[arg(long)]
+    pub(crate) exclusive: bool,
+
+    /// Do as told even where that can cut the host off from its network, as --exclusive can.
+    #[arg(long)]
+    pub(crate) force: bool,
+
+    /// Who stamps packets.
+    #[arg(long, value_enum, value_name = "SOURCE", default_value_t)]
+    pub(crate) timestamps: TimestampsArg,
+
+    /// Threads that share the work, each on a core of its own; `auto` has one for each receive queue.
+    #[arg(long, value_name = "N", default_value = "1", value_parser = units::threads)]
+    pub(crate) threads: Threads,
 
     /// Read the filter from a file; words on the command line are then not looked at.
     #[arg(short = 'F', long, value_name = "FILE")]
@@ -86,6 +104,55 @@ pub(crate) struct CaptureArgs {
     pub(crate) filter: Vec<OsString>,
 }
 
+/// The ways into the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum BackendArg {
+    /// A program at the interface's TCX hooks copies packets into memory shared with us.
+    Tap,
+    /// The same program at the interface's XDP hook: cheaper, sees what comes in only.
+    TapXdp,
+    /// A packet socket with a ring shared with the kernel (TPACKET_V3).
+    Ring,
+    /// A packet socket, read many packets at a time: works everywhere.
+    Socket,
+}
+
+impl From<BackendArg> for Backend {
+    fn from(argument: BackendArg) -> Self {
+        match argument {
+            BackendArg::Tap => Self::Tap,
+            BackendArg::TapXdp => Self::TapXdp,
+            BackendArg::Ring => Self::Ring,
+            BackendArg::Socket => Self::Socket,
+        }
+    }
+}
+
+/// Who stamps packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TimestampsArg {
+    /// The kernel, each packet on its arrival.
+    #[default]
+    Kernel,
+    /// The kernel, some packets; those in between get the last time before them.
+    Sampled,
+    /// The network card.
+    Hardware,
+    /// We, by the processor's cycle counter, once for each batch of packets.
+    Tsc,
+}
+
+impl From<TimestampsArg> for TimestampSource {
+    fn from(argument: TimestampsArg) -> Self {
+        match argument {
+            TimestampsArg::Kernel => Self::Kernel,
+            TimestampsArg::Sampled => Self::Sampled,
+            TimestampsArg::Hardware => Self::Hardware,
+            TimestampsArg::Tsc => Self::Tsc,
+        }
+    }
+}
+
 /// Which way packets go, seen from this host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DirectionArg {
@@ -102,5 +169,7 @@ Examples:
   linerate capture -i eth0 -w day.pcap -C 100 -W 10    a ring of ten files of 100 MB
   linerate capture -i eth0 -w %H%M.pcapng -G 60        a file a minute
   linerate capture -i eth0 --json port 53 | jq .       as JSON
+  linerate capture -i eth1 --exclusive --threads auto -w mirror.pcapng
+                                                       all of a mirror port, by all its queues
 
 SIGUSR1 prints the counters and goes on; SIGINT and SIGTERM end the capture and print them.";

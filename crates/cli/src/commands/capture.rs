@@ -1,23 +1,21 @@
 //! `linerate capture`: a live interface to lines, or to savefiles.
 
+mod running;
+
 use std::io::{self, IsTerminal};
 use std::net::Ipv4Addr;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
-use linerate::base::{Interface, LinkType, Stats, Timestamp};
-use linerate::capture::{self, Backend, Capture, Config, Directions, Interrupt};
-use linerate::sys::capability::{self, User};
+use linerate::base::LinkType;
+use linerate::capture::{self, Backend, Config, Directions, Interrupt};
+use linerate::sys::capability::User;
 
 use crate::args::{CaptureArgs, DirectionArg, InterfacesArgs};
 use crate::commands::{filter, interfaces};
 use crate::exit::{Outcome, usage};
-use crate::live::LiveLine;
-use crate::pump::{Consumer, Pump};
-use crate::save::{SavePlan, Saver};
-use crate::show::Printer;
-use crate::signals::Requests;
-use crate::{compile, expression, output, summary};
+use crate::save::SavePlan;
+use crate::units::Threads;
+use crate::{compile, expression, output};
 
 pub(super) fn run(args: &CaptureArgs) -> Result<Outcome> {
     if args.list_interfaces {
@@ -30,7 +28,7 @@ pub(super) fn run(args: &CaptureArgs) -> Result<Outcome> {
     if args.dump > 0 {
         return plan.dump(args);
     }
-    plan.carry_out(args)
+    running::run(plan, args)
 }
 
 /// What the flags mean together.
@@ -41,6 +39,7 @@ struct Plan {
     save: Option<SavePlan>,
     prints: bool,
     user: Option<User>,
+    threads: usize,
 }
 
 impl Plan {
@@ -64,7 +63,11 @@ impl Plan {
             notes.push("packets are saved, not printed: --print does both".into());
         }
         let user = args.user.as_deref().map(user).transpose()?;
-        Ok(Self { config, notes, text, save, prints, user })
+        let threads = match args.threads {
+            Threads::Count(count) => count,
+            Threads::Auto => capture::best_threads(&config.interface)?,
+        };
+        Ok(Self { config, notes, text, save, prints, user, threads })
     }
 
     /// `-d`: the program as it will run, as tcpdump shows it.
@@ -82,81 +85,11 @@ impl Plan {
         }
         Ok(Outcome::Success)
     }
-
-    fn carry_out(self, args: &CaptureArgs) -> Result<Outcome> {
-        let mut capture = capture::open(&self.config)?;
-        if let Some(user) = &self.user {
-            let asked = || format!("go on as user {}", args.user.as_deref().unwrap_or_default());
-            capability::become_user(user).with_context(asked)?;
-        }
-        let interfaces = [Interface { filter: self.text, ..capture.interface.clone() }];
-        let saver = self.save.map(|plan| plan.open(&interfaces, Some(now()))).transpose();
-        let mut saver = match &args.user {
-            Some(user) => saver.with_context(|| format!("as user {user}"))?,
-            None => saver?,
-        };
-        let requests = Requests::default();
-        requests.watch(self.config.interrupt.clone())?;
-        announce(&capture, &self.notes);
-        let mut printer = self.prints.then(|| Printer::new(&args.print, true));
-        let mut pump = Pump {
-            requests,
-            interrupt: self.config.interrupt,
-            limit: args.count,
-            deadline: args.duration.map(|span| Instant::now() + span),
-            live: LiveLine::new(!self.prints),
-        };
-        let mut consumers: Vec<&mut dyn Consumer> = Vec::new();
-        consumers.extend(printer.as_mut().map(|printer| printer as _));
-        consumers.extend(saver.as_mut().map(|saver| saver as _));
-        let (taken, result) = pump.run(&mut *capture.source, &mut consumers);
-        let shown = printer.as_mut().map_or(Ok(()), Consumer::idle);
-        let (stats, saved) = settle(&mut capture, taken, saver.as_mut())?;
-        summary::report(&stats, &mut pump.live);
-        if let Some(saver) = &saver {
-            summary::report_overwritten(&saver.totals());
-        }
-        result.and(shown).and(saved)?;
-        Ok(if args.strict && summary::lost(&stats) { Outcome::Lost } else { Outcome::Success })
-    }
-}
-
-/// The counters at the end: captured means printed, or written where packets were to be saved.
-fn settle(
-    capture: &mut Capture,
-    taken: u64,
-    saver: Option<&mut Saver>,
-) -> Result<(Stats, Result<()>)> {
-    let stats = capture.source.stats();
-    let Some(saver) = saver else { return Ok((summary::settle(stats?, taken), Ok(()))) };
-    // What was captured is written out even where there are no counters to go with it.
-    let recorded = stats.as_ref().ok().map(|stats| summary::settle(*stats, taken));
-    let saved = saver.finish(recorded.as_ref());
-    Ok((summary::settle(stats?, saver.totals().written.packets), saved))
-}
-
-fn announce(capture: &Capture, notes: &[String]) {
-    for note in notes.iter().chain(&capture.notes) {
-        output::tell(note);
-    }
-    let Interface { name, link_type, snaplen, .. } = &capture.interface;
-    let described = link_type.description().map_or(String::new(), |text| format!(" ({text})"));
-    output::tell(format_args!(
-        "listening on {name}, link type {link_type}{described}, \
-         snaplen {snaplen} bytes, back end {}",
-        capture.backend
-    ));
-}
-
-fn now() -> Timestamp {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Timestamp::EPOCH + since
 }
 
 fn config(args: &CaptureArgs, interface: String) -> Result<Config> {
-    let backend = args.backend.as_deref().map(str::parse::<Backend>).transpose().map_err(usage)?;
     Ok(Config {
-        backend,
+        backend: args.backend.map(Backend::from),
         snaplen: args.snaplen,
         promiscuous: !args.no_promiscuous,
         direction: match args.direction {
@@ -166,6 +99,9 @@ fn config(args: &CaptureArgs, interface: String) -> Result<Config> {
         },
         buffer: args.buffer,
         immediate: args.immediate,
+        exclusive: args.exclusive,
+        force: args.force,
+        timestamps: args.timestamps.into(),
         ..Config::new(interface, Interrupt::new()?)
     })
 }

@@ -101,7 +101,7 @@ fn record(
     let mut saver = plan.open(&[interface], None)?;
     let live = LiveLine::new(false);
     let mut pump = Pump { requests, interrupt, limit: None, deadline: None, live };
-    let (taken, result) = pump.run(&mut *capture.source, &mut [&mut saver]);
+    let (taken, result) = pump.run(&mut *capture.source, vec![&mut saver]);
     let stats = summary::settle(capture.source.stats()?, taken);
     saver.finish(Some(&stats))?;
     result.map(|()| stats)

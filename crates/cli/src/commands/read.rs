@@ -131,7 +131,7 @@ impl Reading {
         let mut consumers: Vec<&mut dyn Consumer> = Vec::new();
         consumers.extend(self.printer.as_mut().map(|printer| printer as _));
         consumers.extend(self.saver.as_mut().map(|saver| saver as _));
-        let (taken, result) = self.pump.run(source, &mut consumers);
+        let (taken, result) = self.pump.run(source, consumers);
         self.packets += taken;
         self.pump.limit = self.pump.limit.map(|limit| limit - taken);
         result
