@@ -10,7 +10,7 @@
 //! - [`memory`]: the machine's memory
 //! - [`mmap`]: memory shared with the kernel
 //! - [`mount`]: mounts that nobody else sees
-//! - [`netlink`]: links, addresses and neighbours, by routing netlink
+//! - [`netlink`]: links, addresses, neighbours, XDP features, and hearing what happens to links
 //! - [`netns`]: network namespaces, held by nothing but a file descriptor
 //! - [`packet_ring`]: a receive ring shared with the kernel (`TPACKET_V3`)
 //! - [`packet_send`]: frames sent through a packet socket

@@ -1,15 +1,13 @@
 //! One request and its whole answer.
 
-use std::io;
-use std::mem::size_of;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
-
 use linerate_base::{Error, ErrorKind, Result};
 use netlink_packet_core::{
-    DecodeError, ErrorMessage, NLM_F_ACK, NLM_F_DUMP_INTR, NLM_F_REQUEST, NetlinkMessage,
-    NetlinkPayload, NlasIterator,
+    DecodeError, ErrorMessage, NLM_F_ACK, NLM_F_DUMP_INTR, NLM_F_REQUEST, NetlinkDeserializable,
+    NetlinkHeader, NetlinkMessage, NetlinkPayload, NetlinkSerializable, NlasIterator,
 };
 use netlink_packet_route::RouteNetlinkMessage;
+
+use super::socket::Socket;
 
 /// The kernel never answers in larger pieces than 32 KiB unless asked to
 /// (`netlink_dump` in `net/netlink/af_netlink.c`, Linux 6.12).
@@ -21,15 +19,21 @@ const ATTEMPTS: usize = 16;
 /// `NLMSGERR_ATTR_MSG` of `linux/netlink.h`: the kernel's words on an error.
 const ERROR_TEXT: u16 = 1;
 
+/// What is said on one of the kernel's netlink protocols.
+pub(crate) trait Message: NetlinkSerializable + NetlinkDeserializable {
+    /// The protocol's number (`linux/netlink.h`).
+    const PROTOCOL: libc::c_int;
+}
+
+impl Message for RouteNetlinkMessage {
+    const PROTOCOL: libc::c_int = libc::NETLINK_ROUTE;
+}
+
 /// Sends `message` with `flags` and returns the objects that came back: none for a change, all
 /// of them for a dump.
 ///
 /// `asked` names the attempt in errors.
-pub(crate) fn exchange(
-    asked: &str,
-    message: RouteNetlinkMessage,
-    flags: u16,
-) -> Result<Vec<RouteNetlinkMessage>> {
+pub(crate) fn exchange<M: Message>(asked: &str, message: M, flags: u16) -> Result<Vec<M>> {
     let request = encode(message, flags);
     for _ in 0..ATTEMPTS {
         if let Some(objects) = attempt(asked, &request)? {
@@ -39,8 +43,9 @@ pub(crate) fn exchange(
     Err(Error::new(ErrorKind::Busy, asked, "the answer kept changing while it was read"))
 }
 
-fn encode(message: RouteNetlinkMessage, flags: u16) -> Vec<u8> {
-    let mut message = NetlinkMessage::from(message);
+pub(super) fn encode<M: Message>(message: M, flags: u16) -> Vec<u8> {
+    let payload = NetlinkPayload::InnerMessage(message);
+    let mut message = NetlinkMessage::new(NetlinkHeader::default(), payload);
     message.header.flags = NLM_F_REQUEST | NLM_F_ACK | flags;
     message.finalize();
     let mut bytes = vec![0; message.buffer_len()];
@@ -49,26 +54,29 @@ fn encode(message: RouteNetlinkMessage, flags: u16) -> Vec<u8> {
 }
 
 /// `None` when the kernel says that the listing was interrupted by a change.
-fn attempt(asked: &str, request: &[u8]) -> Result<Option<Vec<RouteNetlinkMessage>>> {
-    let socket = open().map_err(|e| Error::system("open a netlink socket", e))?;
-    send(&socket, request).map_err(|e| Error::system(asked, e))?;
-    let mut answer = Answer::default();
+fn attempt<M: Message>(asked: &str, request: &[u8]) -> Result<Option<Vec<M>>> {
+    let socket = Socket::open(M::PROTOCOL)?;
+    socket.send(request).map_err(|e| Error::system(asked, e))?;
+    let mut answer = Answer::new();
     let mut buffer = vec![0; ANSWER_SIZE];
     while !answer.complete {
-        let length = receive(&socket, &mut buffer).map_err(|e| Error::system(asked, e))?;
+        let length = socket.receive(&mut buffer).map_err(|e| Error::system(asked, e))?;
         answer.add(asked, &buffer[..length])?;
     }
     Ok((!answer.interrupted).then_some(answer.objects))
 }
 
-#[derive(Default)]
-struct Answer {
-    objects: Vec<RouteNetlinkMessage>,
+struct Answer<M> {
+    objects: Vec<M>,
     interrupted: bool,
     complete: bool,
 }
 
-impl Answer {
+impl<M: Message> Answer<M> {
+    fn new() -> Self {
+        Self { objects: Vec::new(), interrupted: false, complete: false }
+    }
+
     /// Adds one datagram, which holds one message or several.
     fn add(&mut self, asked: &str, mut bytes: &[u8]) -> Result<()> {
         while !bytes.is_empty() {
@@ -81,7 +89,7 @@ impl Answer {
         Ok(())
     }
 
-    fn take(&mut self, asked: &str, payload: NetlinkPayload<RouteNetlinkMessage>) -> Result<()> {
+    fn take(&mut self, asked: &str, payload: NetlinkPayload<M>) -> Result<()> {
         match payload {
             NetlinkPayload::InnerMessage(object) => self.objects.push(object),
             NetlinkPayload::Error(error) if error.code.is_some() => {
@@ -118,60 +126,6 @@ fn explanation(header: &[u8]) -> Option<String> {
     Some(text).filter(|text| !text.is_empty())
 }
 
-fn open() -> io::Result<OwnedFd> {
-    let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC;
-    // SAFETY: socket(2) takes no pointer.
-    let fd = unsafe { libc::socket(libc::AF_NETLINK, kind, libc::NETLINK_ROUTE) };
-    if fd < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: `fd` was just opened and has no other owner.
-    let socket = unsafe { OwnedFd::from_raw_fd(fd) };
-    // With both, an error carries the request's bare header and then the kernel's words.
-    enable(&socket, libc::NETLINK_EXT_ACK)?;
-    enable(&socket, libc::NETLINK_CAP_ACK)?;
-    Ok(socket)
-}
-
-fn enable(socket: &OwnedFd, option: libc::c_int) -> io::Result<()> {
-    let on: libc::c_int = 1;
-    // SAFETY: the value is an int that outlives the call, and its size is given.
-    let result = unsafe {
-        libc::setsockopt(
-            socket.as_raw_fd(),
-            libc::SOL_NETLINK,
-            option,
-            (&raw const on).cast(),
-            size_of::<libc::c_int>() as libc::socklen_t,
-        )
-    };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
-}
-
-/// A socket that was not bound or connected sends to the kernel.
-fn send(socket: &OwnedFd, request: &[u8]) -> io::Result<()> {
-    // SAFETY: the buffer is valid for its length during the call.
-    let sent = unsafe { libc::send(socket.as_raw_fd(), request.as_ptr().cast(), request.len(), 0) };
-    if sent < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
-}
-
-fn receive(socket: &OwnedFd, buffer: &mut [u8]) -> io::Result<usize> {
-    loop {
-        // SAFETY: the buffer is valid and writable for its length during the call.
-        let length =
-            unsafe { libc::recv(socket.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len(), 0) };
-        match usize::try_from(length) {
-            Ok(length) => return Ok(length),
-            Err(_) => {
-                let error = io::Error::last_os_error();
-                if error.kind() != io::ErrorKind::Interrupted {
-                    return Err(error);
-                }
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -202,7 +156,7 @@ mod tests {
     #[test]
     fn damaged_answers_are_errors() {
         for bytes in [&[0][..], &[0; 16], &[255; 20]] {
-            let error = Answer::default().add("ask", bytes).unwrap_err();
+            let error = Answer::<RouteNetlinkMessage>::new().add("ask", bytes).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Malformed);
         }
     }
@@ -227,7 +181,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_answer_makes_it_panic(bytes in prop_oneof![messages(), vec(any::<u8>(), 0..100)]) {
-            let _ = Answer::default().add("ask", &bytes);
+            let _ = Answer::<RouteNetlinkMessage>::new().add("ask", &bytes);
             let _ = explanation(&bytes);
         }
     }

@@ -1,18 +1,25 @@
-//! Requests to the kernel's routing netlink: links, addresses, neighbours.
+//! The kernel's netlink: links, addresses, neighbours, what drivers do with XDP.
 //!
 //! Every function here is one request on a socket of its own and so has no state: it asks the
 //! network namespace that the calling thread is in, waits for the whole answer and returns it.
-//! Errors carry the kernel's number and, where it gives one, its own words. See netlink(7),
+//! A [`LinkWatch`] keeps its socket and hears what happens to an interface. Errors carry the kernel's number and, where it gives one, its own words. See netlink(7),
 //! rtnetlink(7) and RFC 3549.
 
 mod address;
 mod exchange;
+mod generic;
 mod link;
+mod netdev;
+mod socket;
+mod watch;
 
 pub use address::{add_address, add_neighbour, is_local};
 pub use link::{
     VethEnd, attach_to_bridge, create_bridge, create_veth, delete_link, disable_link_local_address,
     rename_link, set_link_arp, set_link_mtu, set_link_up,
 };
+
+pub use netdev::{XdpFeatures, xdp_features};
+pub use watch::{LinkChange, LinkWatch};
 
 pub(crate) use exchange::exchange;

@@ -5,3 +5,4 @@ mod links;
 mod privileges;
 mod runs;
 mod support;
+mod watch;
