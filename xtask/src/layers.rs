@@ -12,7 +12,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("linerate-savefile", &["base"]),
     ("linerate-bpf", &["base"]),
     ("linerate-filter", &["base", "bpf"]),
-    ("linerate-lab", &["base", "sys"]),
+    ("linerate-lab", &["base", "bpf", "sys"]),
     ("linerate-capture", &["base", "bpf", "savefile", "sys"]),
     ("linerate", &["base", "wire", "savefile", "bpf", "filter", "sys", "lab", "capture"]),
     ("linerate-cli", &["linerate"]),

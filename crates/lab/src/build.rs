@@ -27,6 +27,10 @@ pub(crate) fn build(plan: &Plan) -> Result<Lab> {
     let namespaces = plan.hosts.iter().map(|_| Namespace::create()).collect::<Result<Vec<_>>>()?;
     let hub = connect(plan, &namespaces)?;
     let hosts = hosts(plan, namespaces)?;
+    // Whether an end of a wire takes the other's XDP frames is settled when that one comes up.
+    for host in &hosts {
+        inside(&host.namespace, || switch_offloads(plan, host))?;
+    }
     for host in &hosts {
         inside(&host.namespace, || configure(plan, &hosts, host))?;
     }
@@ -99,13 +103,16 @@ fn set_up_silently(link: u32) -> Result<()> {
     netlink::set_link_up(link, true)
 }
 
+/// Runs inside the host.
+fn switch_offloads(plan: &Plan, host: &Host) -> Result<()> {
+    let mut offloads = plan.offloads.iter();
+    offloads.try_for_each(|(offload, on)| ethtool::set_offload(&host.interface, *offload, *on))
+}
+
 /// Runs inside the host. Addresses come before the link is up, so that the kernel has
 /// everything when carrier comes.
 fn configure(plan: &Plan, hosts: &[Host], host: &Host) -> Result<()> {
     netlink::set_link_up(interface::index("lo")?, true)?;
-    for (offload, on) in &plan.offloads {
-        ethtool::set_offload(&host.interface, *offload, *on)?;
-    }
     disable_link_local_address(host.index)?;
     netlink::set_link_arp(host.index, !plan.quiet)?;
     for (address, prefix) in host.addresses() {

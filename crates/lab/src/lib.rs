@@ -17,7 +17,7 @@
 //! - [`Plan`]: what a lab is to look like
 //! - [`Host`]: running threads and programs inside, breaking the wire
 //! - [`Child`]: programs that do not outlive their use
-//! - [`traffic`]: packets of an exact number
+//! - [`traffic`]: packets of an exact number, or as many as a core can send
 //! - [`disk`]: a disk that fills up soon
 //! - [`need`]: what a test needs of the machine, and skipping aloud without it
 

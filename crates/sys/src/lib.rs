@@ -19,7 +19,7 @@
 //! - [`process`]: the calling process, and what its children begin with
 //! - [`receive_losses`]: packets that an interface lost before anybody could see them
 //! - [`socket_filter`]: filters on sockets, and the kernel's verdict on single packets
-//! - [`usage`]: what a finished child process used
+//! - [`usage`]: what a finished child process used, or a thread so far
 //! - [`userns`]: root over what one makes, without being root
 //! - [`xsk`]: AF_XDP sockets: frames of one receive queue, straight from the driver
 

@@ -2,9 +2,11 @@
 //!
 //! Every function returns when the last packet has been given to the wire, and either tells
 //! exactly what was sent or fails. Frames bypass the sending host's stack, and wait where the wire
-//! has no room. Datagrams and transfers go through it, as an application's do.
+//! has no room. Datagrams and transfers go through it, as an application's do. [`live`] sends millions
+//! of frames a second, or an exact rate.
 
 mod frames;
+pub mod live;
 mod transfer;
 
 use std::io;

@@ -2,6 +2,7 @@
 
 mod common;
 mod faults;
+mod live;
 mod quiet;
 mod running;
 mod teardown;
