@@ -1,6 +1,7 @@
 //! Every system call of linerate, and all of its unsafe code.
 //!
 //! - [`bpf`]: bpf(2): maps, extended programs, and attaching these to interfaces
+//! - [`btf`]: functions of the kernel that programs call
 //! - [`capability`]: what this process may do, and giving it up
 //! - [`cpu`]: which cores a thread runs on
 //! - [`ethtool`]: what a network driver tells and lets be switched
@@ -24,6 +25,7 @@
 //! - [`xsk`]: AF_XDP sockets: frames of one receive queue, straight from the driver
 
 pub mod bpf;
+pub mod btf;
 pub mod capability;
 pub mod cpu;
 pub mod ethtool;

@@ -2,6 +2,7 @@
 
 mod killed;
 mod links;
+mod metadata;
 mod privileges;
 mod runs;
 mod support;
