@@ -163,6 +163,9 @@ impl ProgramSpec<'_> {
         if error.raw_os_error() == Some(libc::EPERM) {
             return LoadError::unverified(privilege::explain(error, self.kind.needed()));
         }
+        if error.raw_os_error() == Some(libc::EOPNOTSUPP) && self.interface != 0 {
+            return LoadError::unverified(error.advise("the driver gives programs no metadata"));
+        }
         let mut log = Log::new(Log::FAILING_PATH);
         // Refused again, for the same reason; or let in this time, and the log says nothing.
         drop(self.submit(Some(&mut log)));

@@ -1,7 +1,10 @@
 //! What the kernel's verifier says about a program.
 
-use std::ffi::CStr;
+use std::env;
+use std::ffi::{CStr, OsStr};
 use std::fmt;
+use std::fs::OpenOptions;
+use std::io::Write;
 
 use linerate_base::{Error, ErrorKind};
 
@@ -24,11 +27,14 @@ impl LoadError {
     /// The verifier refused, and said this.
     pub(super) fn verified(error: &Error, log: String) -> Self {
         let answer = format!("{}: {}", error.answered(), last_useful_lines(&log));
-        let mut error = Error::new(kind_of(error), error.asked(), answer);
-        if !privilege::has(Capability::Perfmon) {
-            error = error.advise("the verifier is stricter with a process without CAP_PERFMON");
-        }
-        Self { error, log }
+        let error = Error::new(kind_of(error), error.asked(), answer);
+        let kept = keep(env::var_os(FILE).as_deref(), &error, &log);
+        let advice = if privilege::has(Capability::Perfmon) {
+            kept
+        } else {
+            format!("the verifier is stricter with a process without CAP_PERFMON; {kept}")
+        };
+        Self { error: error.advise(advice), log }
     }
 
     /// The verifier's whole log; empty when the program did not come before it.
@@ -49,6 +55,23 @@ impl std::error::Error for LoadError {}
 impl From<LoadError> for Error {
     fn from(refused: LoadError) -> Self {
         refused.error
+    }
+}
+
+/// The environment variable that names the file where whole logs are kept.
+const FILE: &str = "LINERATE_VERIFIER_LOG";
+
+/// Adds the log to the file that was asked for, and says where it is.
+fn keep(file: Option<&OsStr>, error: &Error, log: &str) -> String {
+    let Some(file) = file else { return format!("{FILE}=FILE keeps the verifier's whole log") };
+    let name = file.to_string_lossy();
+    let append = || {
+        let mut file = OpenOptions::new().append(true).create(true).open(file)?;
+        writeln!(file, "{error}\n{log}")
+    };
+    match append() {
+        Ok(()) => format!("the verifier's whole log is in {name}"),
+        Err(e) => format!("the verifier's log cannot be kept in {name}: {e}"),
     }
 }
 
@@ -99,5 +122,21 @@ mod tests {
         let log = "0: (b7) r0 = 0\n1: (bf) r0 = r2\nR2 !read_ok\nprocessed 2 insns (limit 1)\n";
         assert_eq!(last_useful_lines(log), "0: (b7) r0 = 0; 1: (bf) r0 = r2; R2 !read_ok");
         assert_eq!(last_useful_lines(""), "");
+    }
+
+    #[test]
+    fn whole_logs_are_kept_where_it_is_asked_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("log");
+        let error = Error::new(ErrorKind::Invalid, "load it", "no");
+        for log in ["first", "second"] {
+            let said = keep(Some(file.as_os_str()), &error, log);
+            assert!(said.ends_with(file.to_str().unwrap()), "{said}");
+        }
+        let kept = std::fs::read_to_string(&file).unwrap();
+        assert_eq!(kept, "load it: no\nfirst\nload it: no\nsecond\n");
+        let said = keep(Some(folder.path().as_os_str()), &error, "");
+        assert!(said.contains("cannot be kept"), "{said}");
+        assert!(keep(None, &error, "").starts_with(FILE));
     }
 }
