@@ -29,6 +29,11 @@ impl Interrupt {
         self.0.raise();
     }
 
+    pub(crate) fn is_triggered(&self) -> bool {
+        // An eventfd does not fail to be looked at.
+        self.0.is_raised().unwrap_or(false)
+    }
+
     /// Lets sources wait again.
     pub fn clear(&self) {
         self.0.clear();

@@ -65,6 +65,11 @@ pub(crate) struct CaptureArgs {
     #[arg(long, value_name = "N", default_value = "1", value_parser = units::threads)]
     pub(crate) threads: Threads,
 
+    /// With several threads: put packets into the order of their times, which costs a copy of each. Without
+    /// it, only those of one queue are in order.
+    #[arg(long)]
+    pub(crate) ordered: bool,
+
     /// Read the filter from a file; words on the command line are then not looked at.
     #[arg(short = 'F', long, value_name = "FILE")]
     pub(crate) filter_file: Option<PathBuf>,

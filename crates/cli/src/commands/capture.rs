@@ -40,6 +40,8 @@ struct Plan {
     prints: bool,
     user: Option<User>,
     threads: usize,
+    /// Threads hand their packets over in the order of their times.
+    ordered: bool,
 }
 
 impl Plan {
@@ -67,7 +69,9 @@ impl Plan {
             Threads::Count(count) => count,
             Threads::Auto => capture::best_threads(&config.interface)?,
         };
-        Ok(Self { config, notes, text, save, prints, user, threads })
+        // Each thread makes its own table of all interfaces; merging makes one of them.
+        let ordered = args.ordered || config.interface == capture::ANY;
+        Ok(Self { config, notes, text, save, prints, user, threads, ordered })
     }
 
     /// `-d`: the program as it will run, as tcpdump shows it.

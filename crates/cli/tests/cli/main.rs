@@ -9,3 +9,4 @@ mod privileges;
 mod read;
 mod rotation;
 mod support;
+mod threads;

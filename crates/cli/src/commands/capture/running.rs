@@ -17,25 +17,28 @@ use crate::show::Printer;
 use crate::signals::Requests;
 use crate::{output, summary};
 
-pub(super) fn run(plan: Plan, args: &CaptureArgs) -> Result<Outcome> {
+pub(super) fn run(mut plan: Plan, args: &CaptureArgs) -> Result<Outcome> {
     let mut captures = capture::open_many(&plan.config, plan.threads)?;
     if let Some(user) = &plan.user {
         let asked = || format!("go on as user {}", args.user.as_deref().unwrap_or_default());
         capability::become_user(user).with_context(asked)?;
     }
-    let interfaces = [Interface { filter: plan.text, ..captures[0].interface.clone() }];
-    let saver = plan.save.map(|save| save.open(&interfaces, Some(now()))).transpose();
+    if plan.ordered && captures.len() > 1 {
+        captures = vec![capture::merge(captures, &plan.config)?];
+    }
+    let interfaces = [Interface { filter: plan.text.clone(), ..captures[0].interface.clone() }];
+    let saver = plan.save.take().map(|save| save.open(&interfaces, Some(now()))).transpose();
     let mut saver = match &args.user {
         Some(user) => saver.with_context(|| format!("as user {user}"))?,
         None => saver?,
     };
     let requests = Requests::default();
     requests.watch(plan.config.interrupt.clone())?;
-    announce(&captures, &plan.notes);
+    announce(&captures[0], &plan);
     let mut printer = plan.prints.then(|| Printer::new(&args.print, true));
     let mut pump = Pump {
         requests,
-        interrupt: plan.config.interrupt,
+        interrupt: plan.config.interrupt.clone(),
         limit: args.count,
         deadline: args.duration.map(|span| Instant::now() + span),
         live: LiveLine::new(!plan.prints),
@@ -72,14 +75,13 @@ fn settle(
     Ok((summary::settle(stats?, saver.totals().written.packets), saved))
 }
 
-fn announce(captures: &[Capture], notes: &[String]) {
-    let capture = &captures[0];
-    for note in notes.iter().chain(&capture.notes) {
+fn announce(capture: &Capture, plan: &Plan) {
+    for note in plan.notes.iter().chain(&capture.notes) {
         output::tell(note);
     }
     let Interface { name, link_type, snaplen, .. } = &capture.interface;
     let described = link_type.description().map_or(String::new(), |text| format!(" ({text})"));
-    let threads = match captures.len() {
+    let threads = match plan.threads {
         1 => String::new(),
         count => format!(", {count} threads"),
     };
