@@ -31,6 +31,7 @@
 //! when the process gives up its privileges. It imports no filter language: filters come as BPF programs.
 
 mod config;
+pub mod disk;
 mod file;
 mod filtered;
 mod interfaces;

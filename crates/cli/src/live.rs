@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 use linerate::base::Stats;
+use linerate::capture::disk::Stalls;
 
 use terminal_size::{Width, terminal_size_of};
 
@@ -32,11 +33,11 @@ impl LiveLine {
 
     /// Draws the counters and the rate since the last time. A terminal that is gone is no reason
     /// to end a capture, so write errors are passed over.
-    pub(crate) fn draw(&mut self, stats: &Stats) {
+    pub(crate) fn draw(&mut self, stats: &Stats, stalls: Stalls) {
         if self.visible {
             let span = self.shown.elapsed().as_secs_f64();
             let rate = (stats.delivered - self.delivered) as f64 / span;
-            let text = fitted(line(stats, rate as u64, self.began.elapsed()));
+            let text = fitted(line(stats, stalls, rate as u64, self.began.elapsed()));
             let _ = write!(io::stderr(), "\r\x1b[K{text}");
         }
         self.delivered = stats.delivered;
@@ -60,7 +61,7 @@ fn fitted(mut line: String) -> String {
     line
 }
 
-fn line(stats: &Stats, rate: u64, elapsed: Duration) -> String {
+fn line(stats: &Stats, stalls: Stalls, rate: u64, elapsed: Duration) -> String {
     let seconds = elapsed.as_secs();
     let mut text = format!(
         "{}:{:02}  {} packets  {}/s",
@@ -75,6 +76,9 @@ fn line(stats: &Stats, rate: u64, elapsed: Duration) -> String {
     if let Some(lost @ 1..) = stats.interface_dropped {
         text += &format!("  {} lost by the interface", grouped(lost));
     }
+    if stalls.count > 0 {
+        text += &format!("  disk waited for {:.1} s", stalls.time.as_secs_f64());
+    }
     text
 }
 
@@ -86,9 +90,10 @@ mod tests {
     fn the_line_tells_rate_drops_and_time() {
         let stats =
             Stats { delivered: 12_345, dropped: 6, interface_dropped: Some(7), ..Stats::default() };
+        let stalls = Stalls { count: 3, time: Duration::from_millis(450) };
         assert_eq!(
-            line(&stats, 1000, Duration::from_secs(65)),
-            "1:05  12,345 packets  1,000/s  6 dropped  7 lost by the interface"
+            line(&stats, stalls, 1000, Duration::from_secs(65)),
+            "1:05  12,345 packets  1,000/s  6 dropped  7 lost by the interface  disk waited for 0.5 s"
         );
     }
 }

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use linerate::base::{Batch, Error, ErrorKind, Source, Stats};
 use linerate::capture::Interrupt;
+use linerate::capture::disk::Stalls;
 use linerate::sys::cpu;
 
 use crate::live::{EVERY, LiveLine};
@@ -36,6 +37,11 @@ pub(crate) trait Consumer: Send {
 
     /// Told from time to time how the sources fare.
     fn stats(&mut self, _: &Stats) {}
+
+    /// How often and how long it has waited for a disk.
+    fn stalls(&self) -> Stalls {
+        Stalls::default()
+    }
 
     /// True when this consumer wants no more packets.
     fn full(&self) -> bool {

@@ -1,16 +1,16 @@
 //! The consumer that saves packets.
 
-use std::fs::File;
+mod files;
+
 use std::io::{self, IsTerminal};
-use std::os::fd::AsFd;
-use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use linerate::base::{self, Batch, Error, ErrorKind, Interface, Stats, Timestamp};
-use linerate::savefile::{
-    Compression, Counters, Format, Opener, Options, Output, Precision, Rotation, Rotator, Totals,
-};
+use files::{FileId, Files, file_id};
+use linerate::base::{Batch, Interface, Stats, Timestamp};
+use linerate::capture::disk::{Disk, StallCounter, Stalls, Way};
+use linerate::savefile::{Compression, Format, Options, Precision, Rotation, Rotator, Totals};
 
 use crate::args::{FormatArg, SaveArgs};
 use crate::exit::usage;
@@ -24,15 +24,11 @@ pub(crate) struct SavePlan {
     packet_buffered: bool,
     /// Files that must not be written over.
     inputs: Vec<FileId>,
-    /// The source's counters are those of a capture, and belong into the file.
-    records_stats: bool,
-}
-
-/// Device and inode: what tells files apart whatever their names.
-type FileId = (u64, u64);
-
-fn file_id(path: &Path) -> Option<FileId> {
-    path.metadata().ok().map(|meta| (meta.dev(), meta.ino()))
+    /// The packets are captured now: the source's counters belong into the file, and the disk must
+    /// keep up.
+    is_live: bool,
+    /// All is done but writing.
+    discards: bool,
 }
 
 impl SavePlan {
@@ -70,7 +66,8 @@ impl SavePlan {
             compression: Compression::of_name(name)?,
             packet_buffered: args.packet_buffered,
             inputs: Vec::new(),
-            records_stats: true,
+            is_live: true,
+            discards: false,
         }))
     }
 
@@ -78,7 +75,7 @@ impl SavePlan {
     /// were read is nothing that their copy records.
     pub(crate) fn of_files(mut self, inputs: &[PathBuf]) -> Self {
         self.inputs = inputs.iter().filter_map(|path| file_id(path)).collect();
-        self.records_stats = false;
+        self.is_live = false;
         self
     }
 
@@ -87,10 +84,42 @@ impl SavePlan {
     /// # Errors
     /// When it cannot be opened or written.
     pub(crate) fn open(self, interfaces: &[Interface], start: Option<Timestamp>) -> Result<Saver> {
-        let files = Files { compression: self.compression, inputs: self.inputs };
-        let Self { packet_buffered, records_stats, .. } = self;
+        let Self { compression, inputs, discards, packet_buffered, is_live, .. } = self;
+        let flush = match (packet_buffered, is_live && compression == Compression::None) {
+            (true, _) => Flush::Always,
+            (false, true) => Flush::EverySecond(Instant::now()),
+            (false, false) => Flush::WhenFull,
+        };
+        // Compressed or seen at once, packets come no faster than the page cache takes them.
+        let is_direct = matches!(flush, Flush::EverySecond(_));
+        let disk = Disk::new(if is_direct { Way::Direct } else { Way::Plain });
+        let stalls = disk.stalls();
+        let files = Files { compression, inputs, disk, discards };
         let rotator = Rotator::new(files, self.rotation, self.options, interfaces, start)?;
-        Ok(Saver { rotator, packet_buffered, records_stats, full: false })
+        Ok(Saver { rotator, flush, stalls, records_stats: is_live, full: false })
+    }
+}
+
+/// When what is buffered goes to the file.
+enum Flush {
+    /// With every batch.
+    Always,
+    /// A second after the last time, so that the file of a slow capture grows visibly.
+    EverySecond(Instant),
+    /// When there is enough: compressed files grow larger with every flush.
+    WhenFull,
+}
+
+impl Flush {
+    fn is_due(&mut self) -> bool {
+        match self {
+            Self::Always => true,
+            Self::EverySecond(last) if last.elapsed() >= Duration::from_secs(1) => {
+                *last = Instant::now();
+                true
+            }
+            Self::EverySecond(_) | Self::WhenFull => false,
+        }
     }
 }
 
@@ -116,7 +145,8 @@ fn format(argument: FormatArg) -> Format {
 /// Writes packets to savefiles.
 pub(crate) struct Saver {
     rotator: Rotator<Files>,
-    packet_buffered: bool,
+    flush: Flush,
+    stalls: StallCounter,
     records_stats: bool,
     full: bool,
 }
@@ -151,14 +181,18 @@ impl Saver {
 impl Consumer for Saver {
     fn batch(&mut self, batch: &Batch<'_>) -> Result<()> {
         self.full |= self.rotator.write_batch(batch)?.is_break();
-        if self.packet_buffered {
+        self.idle()
+    }
+
+    fn idle(&mut self) -> Result<()> {
+        if self.flush.is_due() {
             self.rotator.flush()?;
         }
         Ok(())
     }
 
-    fn idle(&mut self) -> Result<()> {
-        Ok(())
+    fn stalls(&self) -> Stalls {
+        self.stalls.read()
     }
 
     fn stats(&mut self, stats: &Stats) {
@@ -169,47 +203,5 @@ impl Consumer for Saver {
 
     fn full(&self) -> bool {
         self.full
-    }
-}
-
-/// Opens files by name.
-struct Files {
-    compression: Compression,
-    inputs: Vec<FileId>,
-}
-
-impl Opener for Files {
-    type Output = Output<File>;
-
-    fn open(&mut self, name: &str) -> base::Result<Output<File>> {
-        if file_id(Path::new(name)).is_some_and(|id| self.inputs.contains(&id)) {
-            let answered = "the packets are read from this very file";
-            return Err(Error::new(ErrorKind::Invalid, format!("create {name}"), answered)
-                .advise("give the copy another name"));
-        }
-        create(name)
-            .and_then(|file| Output::new(file, self.compression))
-            .map_err(|error| Error::system(format!("create {name}"), error))
-    }
-
-    /// Cuts off a record that a full disk has cut short, so that the file stays valid.
-    fn close(&mut self, name: &str, output: Output<File>, counters: Counters) -> base::Result<()> {
-        let asked = || format!("write {name}");
-        let file = output.finish().map_err(|error| Error::system(asked(), error))?;
-        let compressed = self.compression != Compression::None;
-        match file.metadata() {
-            Ok(meta) if meta.is_file() && !compressed && meta.len() > counters.bytes => {
-                file.set_len(counters.bytes).map_err(|error| Error::system(asked(), error))
-            }
-            _ => Ok(()),
-        }
-    }
-}
-
-/// Standard output is taken as the file that it is, past the line buffer that text goes through.
-fn create(name: &str) -> io::Result<File> {
-    match name {
-        STDOUT => Ok(io::stdout().as_fd().try_clone_to_owned()?.into()),
-        name => File::create(name),
     }
 }

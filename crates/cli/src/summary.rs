@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::io::{self, Write as _};
 
 use linerate::base::Stats;
+use linerate::capture::disk::Stalls;
 use linerate::savefile::Totals;
 
 use crate::live::LiveLine;
@@ -26,10 +27,10 @@ pub(crate) fn sum(all: impl IntoIterator<Item = Stats>) -> Stats {
 }
 
 /// Prints the counters on standard error, beside the live line.
-pub(crate) fn report(stats: &Stats, live: &mut LiveLine) {
+pub(crate) fn report(stats: &Stats, stalls: Stalls, live: &mut LiveLine) {
     live.clear();
     // A terminal that is gone is no reason to fail.
-    let _ = io::stderr().write_all(text(stats).as_bytes());
+    let _ = io::stderr().write_all((text(stats) + &waits(stalls)).as_bytes());
 }
 
 /// Says how many packets are in no file any more: a ring of files keeps the newest.
@@ -88,6 +89,16 @@ fn drops(stats: &Stats) -> String {
     )
 }
 
+/// How often and how long the disk was waited for, if it was.
+fn waits(stalls: Stalls) -> String {
+    let seconds = stalls.time.as_secs_f64();
+    match stalls.count {
+        0 => String::new(),
+        1 => format!("the disk was waited for once, for {seconds:.3} s\n"),
+        n => format!("the disk was waited for {} times, {seconds:.3} s in all\n", grouped(n)),
+    }
+}
+
 fn packets(count: u64) -> String {
     match count {
         1 => "1 packet".into(),
@@ -114,6 +125,13 @@ mod tests {
         let text = text(&stats);
         assert!(text.contains("2 packets dropped for want of buffer space (it was full once)"));
         assert!(text.contains("-B"));
+    }
+
+    #[test]
+    fn waits_for_the_disk_are_told() {
+        let stalls = Stalls { count: 1200, time: std::time::Duration::from_millis(2500) };
+        assert_eq!(waits(stalls), "the disk was waited for 1,200 times, 2.500 s in all\n");
+        assert_eq!(waits(Stalls::default()), "");
     }
 
     #[test]

@@ -29,4 +29,4 @@ pub mod write;
 
 pub use read::{Detached, Reader, Recorded, Warning};
 pub use rotate::{Opener, Rotation, Rotator, Totals};
-pub use write::{Compression, Counters, Format, Options, Output, Precision, Writer};
+pub use write::{Compression, Counters, Format, Options, Output, Precision, Records, Writer};

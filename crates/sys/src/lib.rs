@@ -4,6 +4,7 @@
 //! - [`btf`]: functions of the kernel that programs call
 //! - [`capability`]: what this process may do, and giving it up
 //! - [`cpu`]: which cores a thread runs on
+//! - [`direct_file`]: files written past the page cache, asynchronously and in order
 //! - [`ethtool`]: what a network driver tells and lets be switched
 //! - [`event`]: waiting: an event flag, and a poll over descriptors
 //! - [`interface`]: the interfaces of a network namespace
@@ -28,6 +29,7 @@ pub mod bpf;
 pub mod btf;
 pub mod capability;
 pub mod cpu;
+pub mod direct_file;
 pub mod ethtool;
 pub mod event;
 pub mod interface;

@@ -4,6 +4,7 @@ use std::sync::{Mutex, MutexGuard};
 
 use anyhow::Result;
 use linerate::base::{Batch, Stats};
+use linerate::capture::disk::Stalls;
 
 use super::Consumer;
 use crate::live::LiveLine;
@@ -77,8 +78,8 @@ impl<'a> Desk<'a> {
         let mut inside = self.lock();
         inside.clerks[number].stats = stats;
         if number == 0 {
-            let sum = inside.sum();
-            inside.live.draw(&sum);
+            let (sum, stalls) = (inside.sum(), inside.stalls());
+            inside.live.draw(&sum, stalls);
             inside.consumers.iter_mut().for_each(|consumer| consumer.stats(&sum));
         }
     }
@@ -89,8 +90,8 @@ impl<'a> Desk<'a> {
         let mut inside = self.lock();
         inside.clerks[number] = Clerk { stats, report, ..inside.clerks[number] };
         if inside.clerks.iter().all(|clerk| clerk.report == report) {
-            let sum = inside.sum();
-            summary::report(&sum, inside.live);
+            let (sum, stalls) = (inside.sum(), inside.stalls());
+            summary::report(&sum, stalls, inside.live);
         }
     }
 
@@ -113,6 +114,10 @@ impl Inside<'_> {
             _ if self.consumers.iter().any(|consumer| consumer.full()) => Wish::Full,
             _ => Wish::More,
         }
+    }
+
+    fn stalls(&self) -> Stalls {
+        self.consumers.iter().map(|consumer| consumer.stalls()).sum()
     }
 
     fn sum(&self) -> Stats {

@@ -9,7 +9,7 @@ use linerate_base::{Batch, Error, ErrorKind, Interface, Packet, Result, Stats, T
 
 use super::name::Rotation;
 use super::written::Written;
-use crate::write::{Counters, Merged, Options, Writer};
+use crate::write::{Counters, Merged, Options, Records, Writer};
 
 /// Makes the files that a [`Rotator`] writes to. A closure that opens is an opener that closes by dropping.
 pub trait Opener {
@@ -22,12 +22,14 @@ pub trait Opener {
     /// When that fails; the rotator stops with this error.
     fn open(&mut self, name: &str) -> Result<Self::Output>;
 
-    /// Closes a file that now holds `counters`; more bytes than those are the beginning of a record that
-    /// could not be written whole.
-    ///
-    /// # Errors
-    /// When the file's content may not have reached its disk.
-    fn close(&mut self, name: &str, output: Self::Output, counters: Counters) -> Result<()>;
+    /// Closes a file whose output has taken `records`. Gives what the file holds, and an error when that is
+    /// less; further bytes in it are the beginning of a record that could not be written whole.
+    fn close(
+        &mut self,
+        name: &str,
+        output: Self::Output,
+        records: &Records,
+    ) -> (Counters, Result<()>);
 }
 
 impl<F: FnMut(&str) -> Result<W>, W: Write> Opener for F {
@@ -37,8 +39,8 @@ impl<F: FnMut(&str) -> Result<W>, W: Write> Opener for F {
         self(name)
     }
 
-    fn close(&mut self, _name: &str, _output: W, _counters: Counters) -> Result<()> {
-        Ok(())
+    fn close(&mut self, _: &str, _: W, records: &Records) -> (Counters, Result<()>) {
+        (records.counters(), Ok(()))
     }
 }
 
@@ -80,7 +82,7 @@ pub struct Rotator<O: Opener> {
 enum Stage<W: Write> {
     /// The first file waits for the first packet.
     Waiting,
-    Writing(Current<W>),
+    Writing(Box<Current<W>>),
     /// All files are written, or one could not be opened or closed.
     Ended,
 }
@@ -230,14 +232,14 @@ impl<O: Opener> Rotator<O> {
 
     /// Describes what is new in `interfaces` in the current file, or in the next if they do not fit.
     fn declare(&mut self, interfaces: &[Interface]) -> Result<()> {
-        let Stage::Writing(Current { writer, .. }) = &mut self.stage else {
+        let Stage::Writing(current) = &mut self.stage else {
             self.interfaces.declare(interfaces);
             return Ok(());
         };
         if !self.interfaces.declare(interfaces) {
             return Ok(());
         }
-        let all = self.interfaces.all();
+        let (writer, all) = (&mut current.writer, self.interfaces.all());
         if writer.packets() > 0 && self.rotation.exceeded_by(writer.size_declaring(all)) {
             return self.next_file();
         }
@@ -308,7 +310,7 @@ impl<O: Opener> Rotator<O> {
         self.closed.overwritten += self.names.open(&name, self.periods);
         let writer = Writer::new(output, &self.options, self.interfaces.all())
             .map_err(|error| error.within(&name))?;
-        self.stage = Stage::Writing(Current { name, writer });
+        self.stage = Stage::Writing(Box::new(Current { name, writer }));
         Ok(())
     }
 
@@ -316,16 +318,16 @@ impl<O: Opener> Rotator<O> {
         let Stage::Writing(current) = mem::replace(&mut self.stage, Stage::Ended) else {
             return Ok(());
         };
-        let Current { name, mut writer } = current;
+        let Current { name, mut writer } = *current;
         for tracked in &mut self.stats {
             writer.set_stats(tracked.interface, since(&tracked.latest, &tracked.previous));
             tracked.previous = tracked.latest;
         }
         let finished = writer.finish().map_err(|error| error.within(&name));
-        let counters = writer.counters();
+        let (output, records) = writer.into_parts();
+        let (counters, closed) = self.opener.close(&name, output, &records);
         self.closed.written += counters;
         self.names.close(&name, counters.packets);
-        let closed = self.opener.close(&name, writer.into_output(), counters);
         finished.and(closed)
     }
 }

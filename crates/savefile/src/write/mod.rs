@@ -11,8 +11,10 @@ mod name;
 mod output;
 mod pcap;
 mod pcapng;
+mod records;
 mod writer;
 
 pub(crate) use merged::Merged;
 pub use output::{Compression, Output};
+pub use records::Records;
 pub use writer::{Counters, Format, Options, Precision, Writer};

@@ -143,8 +143,9 @@ impl Pcapng {
     pub(super) fn whole(bytes: &[u8]) -> Counters {
         let mut whole = Counters::default();
         while let Some(&[a, b, c, d, e, f, g, h]) = bytes[whole.bytes as usize..].first_chunk() {
-            let end = whole.bytes + u64::from(u32::from_le_bytes([e, f, g, h]));
-            if end > bytes.len() as u64 {
+            let length = u64::from(u32::from_le_bytes([e, f, g, h]));
+            let end = whole.bytes + length;
+            if length == 0 || end > bytes.len() as u64 {
                 break;
             }
             whole.bytes = end;

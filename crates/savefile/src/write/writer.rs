@@ -9,6 +9,7 @@ use super::merged::Merged;
 use super::name::{ending, uncompressed};
 use super::pcap::Pcap;
 use super::pcapng::Pcapng;
+use super::records::Records;
 
 /// Bytes collected before they are handed on: one system call for some hundred full frames.
 const BUFFER: usize = 512 << 10;
@@ -57,7 +58,7 @@ pub struct Options {
     pub application: String,
 }
 
-/// What has reached a writer's output as whole records.
+/// What a writer's output has taken as whole records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Packets.
@@ -92,7 +93,7 @@ pub struct Writer<W: Write> {
     buffer: Vec<u8>,
     /// Packets in the buffer.
     buffered: u64,
-    counters: Counters,
+    records: Records,
     stats: Vec<(u32, Stats)>,
     failed: bool,
 }
@@ -127,7 +128,7 @@ impl<W: Write> Writer<W> {
             interfaces: Merged::default(),
             buffer,
             buffered: 0,
-            counters: Counters::default(),
+            records: Records::new(options.format),
             stats: Vec::new(),
             failed: false,
         };
@@ -204,21 +205,21 @@ impl<W: Write> Writer<W> {
         self.stats.push((interface, stats));
     }
 
-    /// What has reached the output as whole records. Where the output compresses, that is what the
-    /// compressor has taken.
+    /// What the output has taken as whole records. Where the output compresses, that is what the
+    /// compressor has taken; where it holds bytes back, [`Records::within`] tells what became of them.
     pub fn counters(&self) -> Counters {
-        self.counters
+        self.records.counters()
     }
 
     /// Bytes of the file so far, those in the buffer included.
     pub fn size(&self) -> u64 {
-        self.counters.bytes + self.buffer.len() as u64
+        self.counters().bytes + self.buffer.len() as u64
     }
 
     /// Packets taken, those in the buffer included.
     #[inline]
     pub(crate) fn packets(&self) -> u64 {
-        self.counters.packets + self.buffered
+        self.counters().packets + self.buffered
     }
 
     /// Bytes that the finished file has at most if `packet` is its last.
@@ -266,12 +267,17 @@ impl<W: Write> Writer<W> {
             }
         }
         self.flush()?;
-        Ok(self.counters)
+        Ok(self.counters())
     }
 
     /// Gives the output back.
     pub fn into_output(self) -> W {
         self.output
+    }
+
+    /// Gives the output back, and what it has taken.
+    pub fn into_parts(self) -> (W, Records) {
+        (self.output, self.records)
     }
 
     /// Hands the buffer to the output.
@@ -280,25 +286,17 @@ impl<W: Write> Writer<W> {
             return Err(Error::new(ErrorKind::Io, "write the savefile", "an earlier write failed"));
         }
         let (written, outcome) = write_all(&mut self.output, &self.buffer);
-        self.counters += match outcome {
+        let taken = match outcome {
             Ok(()) => Counters { packets: self.buffered, bytes: written as u64 },
-            Err(_) => self.whole(written),
+            Err(_) => self.records.whole(&self.buffer[..written], self.counters().bytes == 0),
         };
+        self.records.add(taken);
         self.buffer.clear();
         self.buffered = 0;
         outcome.map_err(|error| {
             self.failed = true;
             Error::system("write the savefile", error)
         })
-    }
-
-    /// The whole records among the first `written` bytes of the buffer.
-    fn whole(&self, written: usize) -> Counters {
-        let bytes = &self.buffer[..written];
-        match &self.encoder {
-            Encoder::Pcap(_) => Pcap::whole(bytes, self.counters.bytes == 0),
-            Encoder::Pcapng(_) => Pcapng::whole(bytes),
-        }
     }
 }
 

@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use std::rc::Rc;
 
 use linerate_base::{Batch, Error, ErrorKind, Interface, LinkType, Result, Stats, Timestamp};
-use linerate_savefile::{Counters, Format, Opener, Options, Rotation, Rotator, Totals};
+use linerate_savefile::{Counters, Format, Opener, Options, Records, Rotation, Rotator, Totals};
 use proptest::prelude::*;
 
 use crate::support::{NANOS, Owned, ethernet, packet, read, with_batch};
@@ -39,9 +39,10 @@ impl Opener for Disk {
         Ok(File { disk: self.clone(), name: name.to_owned() })
     }
 
-    fn close(&mut self, name: &str, _: File, counters: Counters) -> Result<()> {
+    fn close(&mut self, name: &str, _: File, records: &Records) -> (Counters, Result<()>) {
+        let counters = records.counters();
         self.0.borrow_mut().closed.push((name.to_owned(), counters));
-        Ok(())
+        (counters, Ok(()))
     }
 }
 

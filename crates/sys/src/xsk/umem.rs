@@ -104,17 +104,6 @@ impl Umem {
     }
 }
 
-impl SharedMemory {
-    /// Asks for huge pages, which spare the processor most of its look-ups of addresses. Without them
-    /// the memory works as well.
-    fn prefer_huge_pages(&self) -> bool {
-        // SAFETY: the range is a mapping of our own, whose contents this advice leaves alone.
-        let answer =
-            unsafe { libc::madvise(self.as_ptr().cast(), self.len(), libc::MADV_HUGEPAGE) };
-        answer == 0
-    }
-}
-
 /// What to do about an error of one step, by its number.
 pub(super) fn refused(asked: String, error: io::Error) -> Error {
     match error.raw_os_error() {

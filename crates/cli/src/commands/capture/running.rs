@@ -51,7 +51,8 @@ pub(super) fn run(mut plan: Plan, args: &CaptureArgs) -> Result<Outcome> {
     let (taken, result) = pump.run_all(&mut sources, consumers, &cores);
     let shown = printer.as_mut().map_or(Ok(()), Consumer::idle);
     let (stats, saved) = settle(&mut captures, &taken, saver.as_mut())?;
-    summary::report(&stats, &mut pump.live);
+    let stalls = saver.as_ref().map(Consumer::stalls).unwrap_or_default();
+    summary::report(&stats, stalls, &mut pump.live);
     if let Some(saver) = &saver {
         summary::report_overwritten(&saver.totals());
     }
