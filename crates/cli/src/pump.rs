@@ -19,6 +19,7 @@ use linerate::sys::cpu;
 use crate::live::{EVERY, LiveLine};
 use crate::output;
 use crate::signals::Requests;
+use crate::summary::Form;
 use desk::Desk;
 
 /// Somebody who wants the packets: printer, saver.
@@ -60,6 +61,8 @@ pub(crate) struct Pump {
     pub(crate) limit: Option<u64>,
     pub(crate) deadline: Option<Instant>,
     pub(crate) live: LiveLine,
+    /// How the counters are told when the user asks for them.
+    pub(crate) form: Form,
 }
 
 /// The longest wait for packets: as long as buffered output may stay unseen.
@@ -92,7 +95,7 @@ impl Pump {
             over: AtomicBool::new(false),
             ending: AtomicBool::new(false),
             reports: AtomicU32::new(0),
-            desk: Desk::new(consumers, self.limit, sources.len(), &mut self.live),
+            desk: Desk::new(consumers, self.limit, sources.len(), &mut self.live, &self.form),
         };
         let result = match sources {
             [source] => Worker::new(&crew, 0).run(*source),

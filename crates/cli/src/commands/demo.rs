@@ -20,6 +20,7 @@ use crate::pump::{Consumer, Pump};
 use crate::save::SavePlan;
 use crate::show::Printer;
 use crate::signals::Requests;
+use crate::summary::Form;
 use crate::{compile, output, summary};
 
 const FILTER: &str = "tcp port 80";
@@ -46,7 +47,7 @@ pub(super) fn run() -> Result<Outcome> {
         server.interface()
     ))?;
     let stats = save(server, client, &file)?;
-    output::line(summary::text(&stats).trim_end())?;
+    output::line(summary::counters(&stats).trim_end())?;
 
     output::line("\n$ linerate read demo.pcapng")?;
     let read = show(&file)?;
@@ -99,8 +100,8 @@ fn record(
     let plan = SavePlan::new(&args)?.context("a savefile was named")?;
     let interface = Interface { filter: FILTER.into(), ..capture.interface.clone() };
     let mut saver = plan.open(&[interface], None)?;
-    let live = LiveLine::new(false);
-    let mut pump = Pump { requests, interrupt, limit: None, deadline: None, live };
+    let (live, form) = (LiveLine::new(false), Form::Text { threads: false });
+    let mut pump = Pump { requests, interrupt, limit: None, deadline: None, live, form };
     let (taken, result) = pump.run(&mut *capture.source, vec![&mut saver]);
     let stats = summary::settle(capture.source.stats()?, taken);
     saver.finish(Some(&stats))?;

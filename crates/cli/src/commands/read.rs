@@ -15,6 +15,7 @@ use crate::pump::{Consumer, Pump};
 use crate::save::{SavePlan, Saver};
 use crate::show::Printer;
 use crate::signals::Requests;
+use crate::summary::Form;
 use crate::{compile, expression, output};
 
 pub(super) fn run(args: &ReadArgs) -> Result<Outcome> {
@@ -26,6 +27,7 @@ pub(super) fn run(args: &ReadArgs) -> Result<Outcome> {
             limit: args.limit,
             deadline: None,
             live: LiveLine::new(!plan.prints),
+            form: Form::Text { threads: false },
         },
         printer: plan.prints.then(|| Printer::new(&args.print, false)),
         save: plan.save.map(|save| save.of_files(&plan.files)),

@@ -8,7 +8,7 @@ use linerate::capture::disk::Stalls;
 
 use super::Consumer;
 use crate::live::LiveLine;
-use crate::summary;
+use crate::summary::{self, Form, Summary};
 
 /// What all threads hand their packets over to, one at a time.
 pub(super) struct Desk<'a>(Mutex<Inside<'a>>);
@@ -19,6 +19,7 @@ struct Inside<'a> {
     room: u64,
     clerks: Vec<Clerk>,
     live: &'a mut LiveLine,
+    form: &'a Form,
 }
 
 /// What is known of one thread's source.
@@ -47,10 +48,11 @@ impl<'a> Desk<'a> {
         limit: Option<u64>,
         threads: usize,
         live: &'a mut LiveLine,
+        form: &'a Form,
     ) -> Self {
         let clerks = vec![Clerk::default(); threads];
         let consumers = consumers.into_iter().map(|consumer| consumer as _).collect();
-        Self(Mutex::new(Inside { consumers, room: limit.unwrap_or(u64::MAX), clerks, live }))
+        Self(Mutex::new(Inside { consumers, room: limit.unwrap_or(u64::MAX), clerks, live, form }))
     }
 
     fn lock(&self) -> MutexGuard<'_, Inside<'a>> {
@@ -78,7 +80,7 @@ impl<'a> Desk<'a> {
         let mut inside = self.lock();
         inside.clerks[number].stats = stats;
         if number == 0 {
-            let (sum, stalls) = (inside.sum(), inside.stalls());
+            let Summary { sum, stalls, .. } = inside.summary();
             inside.live.draw(&sum, stalls);
             inside.consumers.iter_mut().for_each(|consumer| consumer.stats(&sum));
         }
@@ -90,8 +92,8 @@ impl<'a> Desk<'a> {
         let mut inside = self.lock();
         inside.clerks[number] = Clerk { stats, report, ..inside.clerks[number] };
         if inside.clerks.iter().all(|clerk| clerk.report == report) {
-            let (sum, stalls) = (inside.sum(), inside.stalls());
-            summary::report(&sum, stalls, inside.live);
+            let summary = inside.summary();
+            summary::report(&summary, inside.form, inside.live);
         }
     }
 
@@ -120,7 +122,9 @@ impl Inside<'_> {
         self.consumers.iter().map(|consumer| consumer.stalls()).sum()
     }
 
-    fn sum(&self) -> Stats {
-        summary::sum(self.clerks.iter().map(|clerk| clerk.stats))
+    fn summary(&self) -> Summary {
+        let threads: Vec<_> = self.clerks.iter().map(|clerk| clerk.stats).collect();
+        let (sum, stalls) = (summary::sum(&threads), self.stalls());
+        Summary { sum, threads, stalls, overwritten: 0 }
     }
 }

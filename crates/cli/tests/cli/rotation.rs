@@ -29,7 +29,7 @@ fn a_ring_of_files_keeps_the_newest() {
     let done = live.wait().success();
     assert_eq!(files(folder.path()), ["f.pcap0", "f.pcap1", "f.pcap2"]);
     let kept: u64 = files(folder.path()).iter().map(|f| count(&folder.path().join(f))).sum();
-    let gone = done.stderr.split("linerate: ").find(|line| line.contains("overwritten")).unwrap();
+    let gone = done.stderr.lines().find(|line| line.contains("overwritten")).unwrap();
     let gone: u64 = gone.split(' ').next().unwrap().replace(',', "").parse().unwrap();
     assert_eq!(kept + gone, done.captured(), "{done:?}");
     for name in files(folder.path()) {

@@ -189,7 +189,7 @@ fn a_deleted_interface_ends_all_threads_after_their_packets() {
         let done = live.wait();
         assert_eq!(done.code(), 1, "{done:?}");
         assert_eq!((done.captured(), count(&file)), (50, 50), "{done:?}");
-        assert_eq!(done.stderr.matches("wire0").count(), 2, "said once: {done:?}");
+        assert_eq!(done.stderr.matches("was deleted").count(), 1, "said once: {done:?}");
     }
 }
 
@@ -210,6 +210,28 @@ fn an_interface_that_comes_back_is_captured_on_by_all_threads() {
         assert_eq!(done.captured(), 20, "{done:?}");
         assert_eq!(done.stderr.matches("waiting for it to come back").count(), 1, "{done:?}");
     }
+}
+
+#[test]
+fn the_share_of_each_thread_is_told_when_asked_for() {
+    let Some(lab) = wide_pair(2) else { return };
+    let capture = |flag| {
+        let live = Live::start(lab.host("b"), &["--threads", "2", "-c", "200", flag]);
+        send_from_two_cores(&lab, 100);
+        live.wait().success()
+    };
+    let done = capture("-v");
+    assert!(
+        done.stderr.contains("\nthread 0: ") && done.stderr.contains("\nthread 1: "),
+        "{done:?}"
+    );
+    let done = capture("--json");
+    let last = done.stderr.lines().last().unwrap();
+    let summary: serde_json::Value = serde_json::from_str(last).expect("JSON");
+    assert_eq!((&summary["captured"], &summary["interface"]), (&200.into(), &"wire0".into()));
+    let shares: Vec<_> = summary["threads"].as_array().unwrap().iter().collect();
+    assert_eq!(shares.iter().map(|s| s["captured"].as_u64().unwrap()).sum::<u64>(), 200);
+    assert_eq!(shares.len(), 2);
 }
 
 #[test]

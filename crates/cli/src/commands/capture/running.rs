@@ -5,17 +5,19 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use anyhow::{Context, Result};
 use linerate::base::{Interface, Stats, Timestamp};
 use linerate::capture::{self, Capture};
+use linerate::savefile::Totals;
 use linerate::sys::capability;
 
 use super::Plan;
-use crate::args::CaptureArgs;
+use crate::args::{CaptureArgs, PrintArgs};
 use crate::exit::Outcome;
 use crate::live::LiveLine;
+use crate::output;
 use crate::pump::{Consumer, Pump, Sent};
 use crate::save::Saver;
 use crate::show::Printer;
 use crate::signals::Requests;
-use crate::{output, summary};
+use crate::summary::{self, Facts, Form, Summary};
 
 pub(super) fn run(mut plan: Plan, args: &CaptureArgs) -> Result<Outcome> {
     let mut captures = capture::open_many(&plan.config, plan.threads)?;
@@ -42,6 +44,7 @@ pub(super) fn run(mut plan: Plan, args: &CaptureArgs) -> Result<Outcome> {
         limit: args.count,
         deadline: args.duration.map(|span| Instant::now() + span),
         live: LiveLine::new(!plan.prints),
+        form: form(&args.print, &captures[0]),
     };
     let mut consumers: Vec<&mut dyn Consumer> = Vec::new();
     consumers.extend(printer.as_mut().map(|printer| printer as _));
@@ -50,14 +53,10 @@ pub(super) fn run(mut plan: Plan, args: &CaptureArgs) -> Result<Outcome> {
     let mut sources: Vec<Sent<'_>> = captures.iter_mut().map(|c| &mut *c.source as _).collect();
     let (taken, result) = pump.run_all(&mut sources, consumers, &cores);
     let shown = printer.as_mut().map_or(Ok(()), Consumer::idle);
-    let (stats, saved) = settle(&mut captures, &taken, saver.as_mut())?;
-    let stalls = saver.as_ref().map(Consumer::stalls).unwrap_or_default();
-    summary::report(&stats, stalls, &mut pump.live);
-    if let Some(saver) = &saver {
-        summary::report_overwritten(&saver.totals());
-    }
+    let (summary, saved) = settle(&mut captures, &taken, saver.as_mut())?;
+    summary::report(&summary, &pump.form, &mut pump.live);
     result.and(shown).and(saved)?;
-    Ok(if args.strict && summary::lost(&stats) { Outcome::Lost } else { Outcome::Success })
+    Ok(if args.strict && summary::lost(&summary.sum) { Outcome::Lost } else { Outcome::Success })
 }
 
 /// The counters at the end: captured means printed, or written where packets were to be saved.
@@ -65,15 +64,31 @@ fn settle(
     captures: &mut [Capture],
     taken: &[u64],
     saver: Option<&mut Saver>,
-) -> Result<(Stats, Result<()>)> {
+) -> Result<(Summary, Result<()>)> {
     let stats: Result<Vec<_>, _> = captures.iter_mut().map(|c| c.source.stats()).collect();
-    let stats = stats.map(summary::sum);
-    let taken = taken.iter().sum();
-    let Some(saver) = saver else { return Ok((summary::settle(stats?, taken), Ok(()))) };
-    // What was captured is written out even where there are no counters to go with it.
-    let recorded = stats.as_ref().ok().map(|stats| summary::settle(*stats, taken));
-    let saved = saver.finish(recorded.as_ref());
-    Ok((summary::settle(stats?, saver.totals().written.packets), saved))
+    let sum = stats.as_ref().map(|stats| summary::sum(stats)).ok();
+    let mut summary = Summary::default();
+    let (mut captured, mut saved) = (taken.iter().sum(), Ok(()));
+    if let Some(saver) = saver {
+        // What was captured is written out even where there are no counters to go with it.
+        saved = saver.finish(sum.map(|sum| summary::settle(sum, captured)).as_ref());
+        let Totals { written, overwritten, .. } = saver.totals();
+        captured = written.packets;
+        (summary.stalls, summary.overwritten) = (saver.stalls(), overwritten);
+    }
+    let stats = stats?;
+    summary.sum = summary::settle(summary::sum(&stats), captured);
+    let settled = |(stats, taken): (&Stats, &u64)| summary::settle(*stats, *taken);
+    summary.threads = stats.iter().zip(taken).map(settled).collect();
+    Ok((summary, saved))
+}
+
+fn form(args: &PrintArgs, capture: &Capture) -> Form {
+    if !args.json {
+        return Form::Text { threads: args.verbose > 0 };
+    }
+    let Interface { name, timestamps, .. } = capture.interface.clone();
+    Form::Json(Facts { interface: name, backend: capture.backend, timestamps })
 }
 
 fn announce(capture: &Capture, plan: &Plan) {
