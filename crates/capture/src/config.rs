@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use linerate_base::{LinkType, TimestampSource};
 use linerate_bpf::classic::Program;
+use linerate_bpf::extended::Predicate;
 
 use crate::Interrupt;
 
@@ -86,6 +87,8 @@ pub struct Filter {
     /// ours, keep a tagged packet for `udp`, as its tag is not in the way there; those for user space
     /// do not.
     pub kernel: Option<Program>,
+    /// For the taps and AF_XDP, as a piece of their program; `None` where the filter cannot run there.
+    pub tap: Option<Predicate>,
     /// For user space, where packets are as they are delivered.
     pub user: Program,
 }
@@ -122,6 +125,8 @@ pub enum Backend {
     /// The same program at the interface's XDP hook, where no packet of the host's own has been made
     /// yet: sees what comes in only.
     TapXdp,
+    /// AF_XDP sockets: frames of queues that are ours. What the filter keeps the host does not get.
+    Xdp,
     /// A ring shared with the kernel (`TPACKET_V3`): no copy, no system call per packet.
     Ring,
     /// A packet socket, read many packets at a time: works everywhere, delivers at once.
@@ -137,6 +142,7 @@ impl Backend {
         match self {
             Self::Tap => "tap",
             Self::TapXdp => "tap-xdp",
+            Self::Xdp => "xdp",
             Self::Ring => "ring",
             Self::Socket => "socket",
         }

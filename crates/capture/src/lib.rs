@@ -42,6 +42,7 @@ mod merged;
 mod open;
 mod privilege;
 mod threads;
+mod xsk;
 
 pub use config::{ANY, Backend, Config, Directions, Fanout, FanoutMode, Filter, MAX_SNAPLEN};
 pub use file::{FileSource, open_file};

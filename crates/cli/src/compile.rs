@@ -46,7 +46,10 @@ pub(crate) fn for_capture(
         }
         Err(error) => return Err(explain(&error)),
     };
-    Ok((capture::Filter { text: text.into(), kernel, user: user.program().clone() }, note))
+    Ok((
+        capture::Filter { text: text.into(), kernel, tap: None, user: user.program().clone() },
+        note,
+    ))
 }
 
 /// Programs for the interfaces of a savefile, each for the link type that it has; none where there is

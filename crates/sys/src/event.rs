@@ -75,23 +75,41 @@ pub fn poll<const N: usize>(
     fds: [BorrowedFd<'_>; N],
     timeout: Duration,
 ) -> io::Result<[Readiness; N]> {
-    let mut table =
-        fds.map(|fd| libc::pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 });
+    let mut ready = [Readiness::default(); N];
+    poll_into(&fds, timeout, &mut ready)?;
+    Ok(ready)
+}
+
+/// As [`poll`], for any number of descriptors.
+///
+/// # Errors
+/// As [`poll`].
+pub fn poll_all(fds: &[BorrowedFd<'_>], timeout: Duration) -> io::Result<Vec<Readiness>> {
+    let mut ready = vec![Readiness::default(); fds.len()];
+    poll_into(fds, timeout, &mut ready)?;
+    Ok(ready)
+}
+
+fn poll_into(fds: &[BorrowedFd<'_>], timeout: Duration, ready: &mut [Readiness]) -> io::Result<()> {
+    let entry =
+        |fd: &BorrowedFd<'_>| libc::pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+    let mut table: Vec<_> = fds.iter().map(entry).collect();
+    let count = table.len() as libc::nfds_t;
     let limit = timespec(timeout);
-    // SAFETY: the table holds N entries and lives through the call, as does the time limit; a null
-    // signal mask leaves signals alone.
-    let ready = unsafe {
-        libc::ppoll(table.as_mut_ptr(), N as libc::nfds_t, &raw const limit, std::ptr::null())
-    };
-    if ready < 0 {
+    // SAFETY: the table holds `count` entries and lives through the call, as does the time limit; a
+    // null signal mask leaves signals alone.
+    let answer =
+        unsafe { libc::ppoll(table.as_mut_ptr(), count, &raw const limit, std::ptr::null()) };
+    if answer < 0 {
         let error = io::Error::last_os_error();
         let interrupted = error.kind() == io::ErrorKind::Interrupted;
-        return if interrupted { Ok([Readiness::default(); N]) } else { Err(error) };
+        return if interrupted { Ok(()) } else { Err(error) };
     }
-    Ok(table.map(|entry| Readiness {
-        readable: entry.revents & libc::POLLIN != 0,
-        failed: entry.revents & (libc::POLLERR | libc::POLLHUP | libc::POLLNVAL) != 0,
-    }))
+    for (ready, entry) in ready.iter_mut().zip(&table) {
+        ready.readable = entry.revents & libc::POLLIN != 0;
+        ready.failed = entry.revents & (libc::POLLERR | libc::POLLHUP | libc::POLLNVAL) != 0;
+    }
+    Ok(())
 }
 
 fn timespec(span: Duration) -> libc::timespec {

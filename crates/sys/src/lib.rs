@@ -3,6 +3,7 @@
 //! - [`bpf`]: bpf(2): maps, extended programs, and attaching these to interfaces
 //! - [`btf`]: functions of the kernel that programs call
 //! - [`capability`]: what this process may do, and giving it up
+//! - [`clock`]: the system's clocks, and how they stand to each other
 //! - [`cpu`]: which cores a thread runs on
 //! - [`direct_file`]: files written past the page cache, asynchronously and in order
 //! - [`ethtool`]: what a network driver tells and lets be switched
@@ -28,6 +29,7 @@
 pub mod bpf;
 pub mod btf;
 pub mod capability;
+pub mod clock;
 pub mod cpu;
 pub mod direct_file;
 pub mod ethtool;

@@ -88,7 +88,7 @@ impl<I: Intake> Source for Live<I> {
 }
 
 /// A point in time `wait` from now, or in a hundred years.
-fn after(wait: Duration) -> Instant {
+pub(crate) fn after(wait: Duration) -> Instant {
     const CENTURY: Duration = Duration::from_secs(100 * 365 * 86_400);
     Instant::now() + wait.min(CENTURY)
 }

@@ -9,7 +9,6 @@ use std::os::fd::AsFd;
 use linerate_base::{Error, ErrorKind, Result, Source, TimestampSource};
 use linerate_bpf::classic::Program;
 use linerate_sys::memory;
-use linerate_sys::packet_ring::Geometry;
 use linerate_sys::packet_socket::{ALL_PROTOCOLS, PacketSocket};
 
 use super::gate::{self, Gate};
@@ -22,6 +21,7 @@ use super::{Intake, Live};
 use crate::link::level;
 use crate::privilege::explain;
 use crate::threads::receive_queues;
+use crate::xsk;
 use crate::{ANY, Backend, Capture, Config, Fanout, FanoutMode, Filtered};
 
 /// Opens `count` live sources by this back end and no other. They share packets and buffer.
@@ -30,6 +30,7 @@ pub(crate) fn open(config: &Config, backend: Backend, count: usize) -> Result<Ve
     match backend {
         Backend::Ring => group(&member, backend, count, Setup::ring),
         Backend::Socket => group(&member, backend, count, Setup::socket),
+        Backend::Xdp => xsk::setup::open(config, count),
         Backend::Tap | Backend::TapXdp => {
             Err(Setup::new(config, backend, None)?.unsupported("it is not built yet"))
         }
@@ -110,7 +111,7 @@ impl<'a> Setup<'a> {
     fn ring(mut self) -> Result<Closed<'a, RingIntake>> {
         let (config, snaplen) = (self.config, snaplen(self.config));
         let geometry = geometry(config.buffer, snaplen, config.immediate);
-        check_memory(&geometry)?;
+        check_memory(geometry.bytes() as u64)?;
         if geometry.bytes() as u64 > config.buffer {
             let least = geometry.bytes() >> 10;
             self.notes
@@ -170,10 +171,7 @@ impl<'a> Setup<'a> {
         }
         socket.bind(link.index, ALL_PROTOCOLS).map_err(refused)?;
         match socket.take_error().map_err(refused)? {
-            Some(error) if error.kind() == io::ErrorKind::NetworkDown => {
-                Err(Error::new(ErrorKind::Down, self.asked(), "the interface is down")
-                    .advise(format!("`ip link set dev {} up` brings it up", link.name)))
-            }
+            Some(error) if error.kind() == io::ErrorKind::NetworkDown => Err(link.not_up()),
             Some(error) => Err(refused(error)),
             None => Ok(()),
         }
@@ -232,12 +230,12 @@ impl<I: Intake + Send + 'static> Closed<'_, I> {
 const LARGEST_QUEUE: usize = (i32::MAX / 2) as usize;
 
 /// The kernel would rather take memory from others than refuse a ring.
-fn check_memory(geometry: &Geometry) -> Result<()> {
+pub(crate) fn check_memory(bytes: u64) -> Result<()> {
     let Ok(available) = memory::available() else { return Ok(()) };
-    if geometry.bytes() as u64 <= available {
+    if bytes <= available {
         return Ok(());
     }
-    let asked = format!("allocate a capture ring of {} MiB", geometry.bytes() >> 20);
+    let asked = format!("allocate a capture ring of {} MiB", bytes >> 20);
     let answered = format!("{} MiB of memory are free", available >> 20);
     Err(Error::new(ErrorKind::Exhausted, asked, answered).advise("lower --buffer"))
 }

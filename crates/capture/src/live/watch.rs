@@ -70,6 +70,12 @@ impl Link {
             .advise("capture goes on when it is up again")
     }
 
+    /// The error of opening an interface that is down.
+    pub(crate) fn not_up(&self) -> Error {
+        Error::new(ErrorKind::Down, self.asked(), "the interface is down")
+            .advise(format!("`ip link set dev {} up` brings it up", self.name))
+    }
+
     fn asked(&self) -> String {
         format!("capture on {}", self.name)
     }

@@ -10,7 +10,7 @@ use linerate_lab::traffic::send_frames;
 use crate::common::*;
 
 /// Reads until the fault comes; what came before it are `expected` packets.
-fn fault(source: &mut dyn Source, expected: usize) -> Error {
+pub(crate) fn fault(source: &mut dyn Source, expected: usize) -> Error {
     let mut packets = 0;
     for _ in 0..200 {
         match source.next_batch(Duration::from_millis(50)) {

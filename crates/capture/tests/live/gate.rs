@@ -30,7 +30,7 @@ pub(crate) fn padded(program: &Program) -> Program {
 }
 
 pub(crate) fn filter(kernel: Option<Program>) -> Option<Filter> {
-    Some(Filter { text: "every fourth".into(), kernel, user: every_fourth() })
+    Some(Filter { text: "every fourth".into(), kernel, tap: None, user: every_fourth() })
 }
 
 #[test]

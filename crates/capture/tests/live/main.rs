@@ -9,3 +9,4 @@ mod faults;
 mod gate;
 mod overload;
 mod privilege;
+mod xdp;

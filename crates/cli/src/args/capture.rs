@@ -116,6 +116,8 @@ pub(crate) enum BackendArg {
     Tap,
     /// The same program at the interface's XDP hook: cheaper, sees what comes in only.
     TapXdp,
+    /// AF_XDP sockets on all queues: what the filter keeps does not reach the host itself.
+    Xdp,
     /// A packet socket with a ring shared with the kernel (TPACKET_V3).
     Ring,
     /// A packet socket, read many packets at a time: works everywhere.
@@ -127,6 +129,7 @@ impl From<BackendArg> for Backend {
         match argument {
             BackendArg::Tap => Self::Tap,
             BackendArg::TapXdp => Self::TapXdp,
+            BackendArg::Xdp => Self::Xdp,
             BackendArg::Ring => Self::Ring,
             BackendArg::Socket => Self::Socket,
         }

@@ -1,5 +1,7 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use linerate_base::{Error, ErrorKind, Result};
 
@@ -47,16 +49,33 @@ pub struct Queue {
 /// The completion ring serves sending, but no socket is bound without one.
 const COMPLETIONS: u32 = 64;
 
+/// How long a queue may be taken by a socket that was closed, and how often to try.
+const PATIENCE: Duration = Duration::from_millis(300);
+const PAUSE: Duration = Duration::from_millis(2);
+
 impl Queue {
     /// The rings have an entry for every frame: the receive ring is never full while a frame is free.
-    pub(super) fn open(part: Part, interface: u32, queue: u32, copy: bool) -> Result<Self> {
+    pub(super) fn open(part: Part, interface: u32, queue: u32) -> Result<Self> {
         let asked = format!("open an AF_XDP socket on queue {queue}");
         let (socket, receive, fill) = Self::prepare(&part).map_err(|e| refused(asked, e))?;
         let mut opened = Self { socket, receive, fill, part, leased: 0, released: 0 };
         opened.fill_all();
-        let bound = opened.socket.bind(interface, queue, copy);
-        bound.map_err(|e| not_bound(queue, e))?;
+        opened.bind(interface, queue).map_err(|e| not_bound(queue, e))?;
         Ok(opened)
+    }
+
+    /// The kernel frees a queue only some time after its socket was closed (`xp_put_pool` in
+    /// net/xdp/xsk_buff_pool.c, Linux 6.18, leaves it to a worker).
+    fn bind(&self, interface: u32, queue: u32) -> io::Result<()> {
+        let give_up = Instant::now() + PATIENCE;
+        loop {
+            match self.socket.bind(interface, queue) {
+                Err(e) if e.raw_os_error() == Some(libc::EBUSY) && Instant::now() < give_up => {
+                    thread::sleep(PAUSE);
+                }
+                done => return done,
+            }
+        }
     }
 
     fn prepare(part: &Part) -> io::Result<(Socket, ReceiveRing, FillRing)> {

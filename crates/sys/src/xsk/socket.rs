@@ -123,12 +123,13 @@ impl Socket {
         Ok((SharedMemory::map_at(self.0.as_fd(), kind.page_offset(), length)?, layout))
     }
 
-    /// Begins to receive what programs redirect to the socket on one queue of an interface.
-    pub(super) fn bind(&self, interface: u32, queue: u32, copy: bool) -> io::Result<()> {
-        let copy = if copy { libc::XDP_COPY } else { 0 };
+    /// Begins to receive what programs redirect to the socket on one queue of an interface. Asked for
+    /// neither, the kernel takes zero-copy where the driver has it and else copies (`xp_assign_dev` in
+    /// net/xdp/xsk_buff_pool.c, Linux 6.18).
+    pub(super) fn bind(&self, interface: u32, queue: u32) -> io::Result<()> {
         let address = libc::sockaddr_xdp {
             sxdp_family: libc::AF_XDP as u16,
-            sxdp_flags: libc::XDP_USE_NEED_WAKEUP | copy,
+            sxdp_flags: libc::XDP_USE_NEED_WAKEUP,
             sxdp_ifindex: interface,
             sxdp_queue_id: queue,
             sxdp_shared_umem_fd: 0,

@@ -68,8 +68,8 @@ impl Umem {
     }
 
     /// Opens a socket on the queue `queue` of the interface with index `interface`, with the next
-    /// part as its memory. With `copy` the kernel copies packets into the frames; otherwise the
-    /// driver writes them there where it can, and the kernel copies where it cannot.
+    /// part as its memory. The driver writes packets there where it can, and the kernel copies them
+    /// where it cannot.
     ///
     /// # Errors
     /// - [`ErrorKind::Permission`] without CAP_NET_RAW.
@@ -80,7 +80,7 @@ impl Umem {
     ///
     /// # Panics
     /// When every part has its queue.
-    pub fn open_queue(&mut self, interface: u32, queue: u32, copy: bool) -> Result<Queue> {
+    pub fn open_queue(&mut self, interface: u32, queue: u32) -> Result<Queue> {
         assert!(self.taken < self.parts, "every part of the memory has its queue");
         let bytes = self.size.bytes() as usize * self.frames as usize;
         let part = Part {
@@ -89,7 +89,7 @@ impl Umem {
             frames: self.frames,
             size: self.size,
         };
-        let opened = Queue::open(part, interface, queue, copy)?;
+        let opened = Queue::open(part, interface, queue)?;
         self.taken += 1;
         Ok(opened)
     }

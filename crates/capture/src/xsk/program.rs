@@ -1,0 +1,173 @@
+//! The program at the XDP hook: counts, filters, stamps, and hands packets over to the sockets.
+
+use std::os::fd::{AsFd, AsRawFd};
+
+use linerate_bpf::extended::Register::{R0, R1, R2, R3, R6, R7, R8, R9, R10};
+use linerate_bpf::extended::{
+    Alu, Assembler, Hook, Instruction, Label, Metadata, Predicate, Size, Test, helper,
+};
+use linerate_sys::bpf::Map;
+
+/// What the program does with packets.
+pub(super) struct Program<'a> {
+    /// One [`Counters`](super::inlet::Counters) for each queue.
+    pub(super) counters: &'a Map,
+    /// One socket for each queue.
+    pub(super) sockets: &'a Map,
+    pub(super) filter: Option<&'a Predicate>,
+    /// Packets that the filter turns away are dropped instead of passed to the host.
+    pub(super) is_exclusive: bool,
+}
+
+/// Bytes that a stamp takes, right before the packet.
+pub(crate) const STAMP: u32 = 8;
+
+/// Offsets in a queue's counters.
+pub(super) const SEEN: i16 = 0;
+pub(super) const MATCHED: i16 = 8;
+
+/// Offsets in `struct xdp_md` of `linux/bpf.h`.
+mod context {
+    pub(super) const DATA: i16 = 0;
+    pub(super) const DATA_END: i16 = 4;
+    pub(super) const DATA_META: i16 = 8;
+    pub(super) const INTERFACE: i16 = 12;
+    pub(super) const QUEUE: i16 = 16;
+}
+
+/// `enum xdp_action` of `linux/bpf.h`.
+const XDP_DROP: i32 = 1;
+const XDP_PASS: i32 = 2;
+
+/// On the stack, below the filter's metadata: the queue's number, the address of its counters.
+const QUEUE_SLOT: i16 = -24;
+const COUNTERS_SLOT: i16 = -32;
+
+impl Program<'_> {
+    /// The program's instructions, encoded.
+    pub(super) fn assemble(&self) -> Vec<u64> {
+        let mut code = Assembler::new();
+        let pass = code.label();
+        code.push(Instruction::mov(R6, R1));
+        self.count_seen(&mut code, pass);
+        self.apply_filter(&mut code, pass);
+        count(&mut code, MATCHED);
+        stamp(&mut code);
+        self.redirect(&mut code);
+        code.place(pass);
+        code.extend([Instruction::mov(R0, self.verdict()), Instruction::exit()]);
+        let program = code.finish().expect("every label is placed");
+        program.iter().map(Instruction::encode).collect()
+    }
+}
+
+impl Program<'_> {
+    /// Finds the queue's counters and counts the packet; a queue without counters is not captured.
+    fn count_seen(&self, code: &mut Assembler, pass: Label) {
+        code.extend([
+            Instruction::load(Size::Word, R1, R6, context::QUEUE),
+            Instruction::store(Size::Word, R10, QUEUE_SLOT, R1),
+            Instruction::mov(R2, R10),
+            Instruction::alu(Alu::Add, R2, i32::from(QUEUE_SLOT)),
+        ]);
+        code.extend(load_map(self.counters));
+        code.push(Instruction::call(helper::MAP_LOOKUP_ELEM));
+        code.jump_if(Test::Equal, R0, 0, pass);
+        code.push(Instruction::store(Size::Double, R10, COUNTERS_SLOT, R0));
+        count(code, SEEN);
+    }
+
+    fn apply_filter(&self, code: &mut Assembler, pass: Label) {
+        let Some(filter) = self.filter else { return };
+        code.extend([
+            Instruction::mov(R1, R6),
+            Instruction::call(helper::XDP_GET_BUFF_LEN),
+            Instruction::mov(R9, R0),
+            Instruction::load(Size::Word, R7, R6, context::DATA),
+            Instruction::load(Size::Word, R8, R6, context::DATA_END),
+        ]);
+        filter.needs().iter().for_each(|&word| describe(code, word));
+        code.extend(filter.instructions(Hook::Xdp));
+        code.jump_if(Test::Equal, R0, 0, pass);
+    }
+
+    /// Returns what the kernel says of the redirection; without a socket, the verdict of `pass`.
+    fn redirect(&self, code: &mut Assembler) {
+        code.push(Instruction::load(Size::Word, R2, R6, context::QUEUE));
+        code.extend(load_map(self.sockets));
+        code.extend([
+            Instruction::mov(R3, self.verdict()),
+            Instruction::call(helper::REDIRECT_MAP),
+            Instruction::exit(),
+        ]);
+    }
+
+    /// For packets that do not go to a socket.
+    fn verdict(&self) -> i32 {
+        if self.is_exclusive { XDP_DROP } else { XDP_PASS }
+    }
+}
+
+fn load_map(map: &Map) -> [Instruction; 2] {
+    Instruction::load_map(R1, map.as_fd().as_raw_fd())
+}
+
+/// Adds 1 to one of the queue's counters, which are each CPU's own.
+fn count(code: &mut Assembler, counter: i16) {
+    code.extend([
+        Instruction::load(Size::Double, R1, R10, COUNTERS_SLOT),
+        Instruction::load(Size::Double, R2, R1, counter),
+        Instruction::alu(Alu::Add, R2, 1),
+        Instruction::store(Size::Double, R1, counter, R2),
+    ]);
+}
+
+/// Writes what the filter wants to know beside the bytes. VLAN tags are in band here, and all packets
+/// come in.
+fn describe(code: &mut Assembler, word: Metadata) {
+    match word {
+        Metadata::InterfaceIndex => {
+            code.push(Instruction::load(Size::Word, R1, R6, context::INTERFACE));
+        }
+        Metadata::PacketType | Metadata::VlanTag | Metadata::VlanPresent => {
+            code.push(Instruction::mov(R1, 0));
+        }
+        Metadata::Protocol => load_ethertype(code),
+    }
+    code.push(Instruction::store(Size::Word, R10, word.slot(), R1));
+}
+
+/// R1 = the EtherType, 0 where the packet is too short to have one.
+fn load_ethertype(code: &mut Assembler) {
+    let short = code.label();
+    code.extend([
+        Instruction::mov(R2, R7),
+        Instruction::alu(Alu::Add, R2, 14),
+        Instruction::mov(R1, 0),
+    ]);
+    code.jump_if(Test::Greater, R2, R8, short);
+    code.extend([Instruction::load(Size::Half, R1, R7, 12), Instruction::big_endian16(R1)]);
+    code.place(short);
+}
+
+/// Puts the time before the packet. Where the driver leaves no room for metadata there is none.
+fn stamp(code: &mut Assembler) {
+    let no_room = code.label();
+    code.extend([
+        Instruction::call(helper::KTIME_GET_NS),
+        Instruction::mov(R9, R0),
+        Instruction::mov(R1, R6),
+        Instruction::mov(R2, -(STAMP as i32)),
+        Instruction::call(helper::XDP_ADJUST_META),
+    ]);
+    code.jump_if(Test::NotEqual, R0, 0, no_room);
+    code.extend([
+        Instruction::load(Size::Word, R7, R6, context::DATA_META),
+        Instruction::load(Size::Word, R8, R6, context::DATA),
+        Instruction::mov(R1, R7),
+        Instruction::alu(Alu::Add, R1, STAMP as i32),
+    ]);
+    code.jump_if(Test::Greater, R1, R8, no_room);
+    code.push(Instruction::store(Size::Double, R7, 0, R9));
+    code.place(no_room);
+}

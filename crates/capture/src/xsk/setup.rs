@@ -1,0 +1,229 @@
+//! Putting the sources together, in the order that lets no packet slip through: sockets with all
+//! their frames first, then the program, which finds every socket in its place.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use linerate_base::{Error, ErrorKind, LinkType, Result, TimestampSource};
+use linerate_bpf::extended::Predicate;
+use linerate_sys::bpf::XdpMode;
+use linerate_sys::ethtool::{self, Offload};
+use linerate_sys::interface::{self, Interface};
+use linerate_sys::netlink::LinkWatch;
+use linerate_sys::packet_socket::{Level, PacketSocket};
+use linerate_sys::xsk::Umem;
+
+use super::inlet::Inlet;
+use super::intake::Intake;
+use super::plan::Plan;
+use super::wait::Wait;
+use super::{Clock, Xsk};
+use crate::live::place::{Place, no_device, snaplen};
+use crate::live::setup::check_memory;
+use crate::live::watch::Losses;
+use crate::privilege::explain;
+use crate::threads::receive_queues;
+use crate::{Backend, Capture, Config, Directions};
+
+/// Opens `count` sources, each with its share of the interface's queues.
+///
+/// # Errors
+/// As [`open_many`](crate::open_many); [`ErrorKind::Invalid`] when there are fewer queues than
+/// sources, [`ErrorKind::Busy`] when a queue or the program's place is taken.
+pub(crate) fn open(config: &Config, count: usize) -> Result<Vec<Capture>> {
+    let place = Place::find(config)?;
+    check_options(config, &place)?;
+    let watches: Vec<_> =
+        (0..count).map(|_| LinkWatch::of(place.link.index)).collect::<Result<_>>()?;
+    let device = interface::by_index(place.link.index)?;
+    if !device.is_up {
+        return Err(place.link.not_up());
+    }
+    let setup = Setup { config, place, device };
+    let shares = setup.shares(count)?;
+    let inlet = Arc::new(setup.inlet()?);
+    let intakes: Vec<_> =
+        shares.iter().map(|share| setup.intake(&inlet, share)).collect::<Result<_>>()?;
+    let mode = inlet.open(setup.place.link.index, setup.barrier()?)?;
+    let parts = shares.iter().zip(intakes).zip(watches);
+    let captures = parts.enumerate().map(|(number, ((share, intake), watch))| {
+        let source = setup.source(&inlet, share, intake, watch);
+        let (source, notes) = match number {
+            0 => (setup.speaker(source, &shares), setup.notes(&shares, mode)),
+            _ => (source, Vec::new()),
+        };
+        setup.capture(source, notes)
+    });
+    Ok(captures.collect())
+}
+
+struct Setup<'a> {
+    config: &'a Config,
+    place: Place,
+    device: Interface,
+}
+
+/// The queues of one source, by number, and its memory.
+struct Share {
+    numbers: Vec<u32>,
+    plan: Plan,
+}
+
+/// After packets of a stream the next ones are left to themselves so long, or as long as the frames
+/// last at [`FASTEST`].
+const NAP: Duration = Duration::from_millis(1);
+
+/// The time between two packets of one queue, at the most that one core can receive, with as much
+/// again to spare.
+const FASTEST: Duration = Duration::from_nanos(25);
+
+/// What AF_XDP cannot do.
+fn check_options(config: &Config, place: &Place) -> Result<()> {
+    let refuse = |answered: &str| {
+        let asked = format!("capture on {} by the back end {}", config.interface, Backend::Xdp);
+        Err(Error::new(ErrorKind::Unsupported, asked, answered).advise(format!(
+            "the back ends {} and {} can",
+            Backend::Tap,
+            Backend::Ring
+        )))
+    };
+    if place.link_type != LinkType::ETHERNET {
+        return refuse("it takes Ethernet frames of one interface only");
+    }
+    if config.direction == Directions::Out {
+        return refuse("it sees received packets only");
+    }
+    if config.fanout.is_some() {
+        return refuse("it shares packets by queue, not as fanout groups do");
+    }
+    if config.filter.as_ref().is_some_and(|filter| filter.tap.is_none()) {
+        return refuse(
+            "this filter does not run in the kernel, and packets that it turns away must \
+                       go to the host",
+        );
+    }
+    match config.timestamps {
+        TimestampSource::Kernel => Ok(()),
+        other => refuse(&format!("it has no {other} timestamps")),
+    }
+}
+
+impl Setup<'_> {
+    /// Queue `n` goes to source `n` modulo their number.
+    fn shares(&self, count: usize) -> Result<Vec<Share>> {
+        let queues = receive_queues(&self.device.name)?;
+        if queues < count {
+            let asked = format!("capture on {} by {count} threads", self.config.interface);
+            let answered = format!("it has {queues} receive queues");
+            return Err(Error::new(ErrorKind::Invalid, asked, answered).advise(
+                "AF_XDP gives each queue to one thread: ask for no more threads than queues",
+            ));
+        }
+        let buffer = self.config.buffer / count as u64;
+        let share = |first| {
+            let numbers: Vec<u32> = (first..queues as u32).step_by(count).collect();
+            let plan = Plan::new(buffer, self.device.mtu, numbers.len() as u32)?;
+            Ok(Share { numbers, plan })
+        };
+        let shares: Vec<_> = (0..count as u32).map(share).collect::<Result<_>>()?;
+        check_memory(shares.iter().map(|share| share.plan.bytes()).sum())?;
+        Ok(shares)
+    }
+
+    fn inlet(&self) -> Result<Inlet> {
+        let filter: Option<&Predicate> =
+            self.config.filter.as_ref().and_then(|filter| filter.tap.as_ref());
+        Inlet::new(self.all_queues(), filter, self.config.exclusive)
+    }
+
+    /// Those included that the interface does not use now.
+    fn all_queues(&self) -> u32 {
+        self.device.receive_queues.max(1)
+    }
+
+    fn intake(&self, inlet: &Inlet, share: &Share) -> Result<Intake> {
+        let Plan { size, frames, queues } = share.plan;
+        let mut umem = Umem::new(size, frames, queues)?;
+        let mut opened = Vec::with_capacity(share.numbers.len());
+        for &number in &share.numbers {
+            let queue = umem.open_queue(self.place.link.index, number)?;
+            inlet.add(number, &queue)?;
+            opened.push((number, queue));
+        }
+        Ok(Intake::new(umem, opened, frames, snaplen(self.config)))
+    }
+
+    /// A socket that is never bound, and keeps the interface promiscuous where that was asked for.
+    fn barrier(&self) -> Result<PacketSocket> {
+        let link = &self.place.link;
+        let asked = || format!("capture on {}", link.name);
+        let socket = PacketSocket::open(Level::Link).map_err(|e| explain(asked(), e))?;
+        if self.config.promiscuous {
+            socket.set_promiscuous(link.index).map_err(|e| no_device(&link.name, e))?;
+        }
+        Ok(socket)
+    }
+
+    fn source(&self, inlet: &Arc<Inlet>, share: &Share, intake: Intake, watch: LinkWatch) -> Xsk {
+        let nap = if self.config.immediate { Duration::ZERO } else { nap(&share.plan) };
+        let link = self.place.link.clone();
+        Xsk {
+            inlet: Arc::clone(inlet),
+            intake,
+            wait: Wait::new(link, watch, self.config.interrupt.clone(), nap),
+            clock: Clock::new(),
+            interfaces: vec![self.place.interface(self.config)],
+            delivered: 0,
+            strays: Vec::new(),
+            losses: None,
+        }
+    }
+
+    /// The source that tells what holds for all of them.
+    fn speaker(&self, source: Xsk, shares: &[Share]) -> Xsk {
+        let taken = shares.iter().map(|share| share.numbers.len() as u32).sum();
+        let strays = (taken..self.all_queues()).collect();
+        Xsk { strays, losses: Losses::of(&self.place.link), ..source }
+    }
+
+    fn capture(&self, source: Xsk, notes: Vec<String>) -> Capture {
+        Capture {
+            source: Box::new(source),
+            backend: Backend::Xdp,
+            interface: self.place.interface(self.config),
+            fanout_group: None,
+            notes,
+        }
+    }
+}
+
+fn nap(plan: &Plan) -> Duration {
+    NAP.min(FASTEST * plan.frames)
+}
+
+impl Setup<'_> {
+    /// What the user should know.
+    fn notes(&self, shares: &[Share], mode: XdpMode) -> Vec<String> {
+        let name = &self.device.name;
+        let mut notes = vec![format!("{} do not reach the host's own stack", self.taken())];
+        notes.extend(shares.iter().map(|share| share.plan.note()));
+        if self.config.direction == Directions::Both {
+            notes.push("received packets only are captured".into());
+        }
+        if mode == XdpMode::Generic {
+            notes.push(format!("the driver of {name} has no XDP; the kernel's own is slower"));
+        }
+        if ethtool::offload(name, Offload::ReceiveVlan).is_ok_and(|on| on) {
+            let remedy = format!("`ethtool -K {name} rxvlan off` leaves them on");
+            notes.push(format!("the driver takes VLAN tags off packets: {remedy}"));
+        }
+        notes
+    }
+
+    fn taken(&self) -> &'static str {
+        match self.config {
+            Config { exclusive: false, filter: Some(_), .. } => "packets that the filter keeps",
+            _ => "packets that come in",
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Waiting for packets, and for what happens to the interface.
+
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::{Duration, Instant};
+
+use linerate_base::{Error, ErrorKind, Result};
+use linerate_sys::event::{self, Readiness};
+use linerate_sys::netlink::{LinkChange, LinkWatch};
+
+use crate::Interrupt;
+use crate::live::port::Idle;
+use crate::live::watch::Link;
+
+/// How a source stands, from its opening to its end.
+#[derive(Debug)]
+pub(super) struct Wait {
+    link: Link,
+    watch: LinkWatch,
+    interrupt: Interrupt,
+    /// How long to leave packets that come in a stream to themselves.
+    nap: Duration,
+    /// Packets came since the last nap.
+    is_busy: bool,
+    is_stopped: bool,
+    /// What to report when the queues are empty.
+    fault: Option<Error>,
+    has_ended: bool,
+}
+
+impl Wait {
+    pub(super) fn new(link: Link, watch: LinkWatch, interrupt: Interrupt, nap: Duration) -> Self {
+        Self {
+            link,
+            watch,
+            interrupt,
+            nap,
+            is_busy: false,
+            is_stopped: false,
+            fault: None,
+            has_ended: false,
+        }
+    }
+
+    /// Takes note that packets came.
+    pub(super) fn found_packets(&mut self) {
+        self.is_busy = true;
+    }
+
+    /// No packets are let in any more: the end comes when the queues are empty.
+    pub(super) fn stop(&mut self) {
+        self.is_stopped = true;
+        self.fault.take_if(|fault| fault.kind() == ErrorKind::Down);
+    }
+
+    /// Waits until `deadline` for packets on `sockets`, after none were found.
+    ///
+    /// # Errors
+    /// The fault of the interface, once the packets before it are out.
+    pub(super) fn idle(&mut self, deadline: Instant, sockets: &[BorrowedFd<'_>]) -> Result<Idle> {
+        if let Some(fault) = self.fault.take() {
+            self.has_ended |= fault.kind() == ErrorKind::Gone;
+            return Err(fault);
+        }
+        if self.is_stopped || self.has_ended {
+            self.has_ended = true;
+            return Ok(Idle::End);
+        }
+        if std::mem::take(&mut self.is_busy) && !self.nap.is_zero() {
+            self.sleep(Instant::now() + self.nap, &[])?;
+            return Ok(Idle::Again);
+        }
+        self.sleep(deadline, sockets)
+    }
+
+    /// Between packets of a stream no socket is waited for: the kernel then wakes nobody for each of
+    /// them.
+    fn sleep(&mut self, deadline: Instant, sockets: &[BorrowedFd<'_>]) -> Result<Idle> {
+        let (interrupt, news, packets) = self.poll(deadline, sockets)?;
+        if news.readable || packets.failed {
+            self.look_at_link()?;
+        }
+        let look_again = news.readable || packets.readable || Instant::now() < deadline;
+        Ok(if interrupt.readable || !look_again { Idle::Nothing } else { Idle::Again })
+    }
+
+    /// How the interrupt, the watch and any of the sockets are.
+    fn poll(
+        &self,
+        deadline: Instant,
+        sockets: &[BorrowedFd<'_>],
+    ) -> Result<(Readiness, Readiness, Readiness)> {
+        let fds = [&[self.interrupt.as_fd(), self.watch.as_fd()], sockets].concat();
+        let left = deadline.saturating_duration_since(Instant::now());
+        let ready =
+            event::poll_all(&fds, left).map_err(|e| Error::system("wait for packets", e))?;
+        let any = |property: fn(&Readiness) -> bool| ready[2..].iter().any(property);
+        let packets = Readiness { readable: any(|r| r.readable), failed: any(|r| r.failed) };
+        Ok((ready[0], ready[1], packets))
+    }
+
+    /// What happened last is what counts.
+    fn look_at_link(&mut self) -> Result<()> {
+        for change in self.watch.read()? {
+            match change {
+                LinkChange::Down => self.fault = Some(self.link.down()),
+                LinkChange::Gone => self.fault = Some(self.link.gone()),
+                LinkChange::Up => self.fault = None,
+                LinkChange::Mtu(_) | LinkChange::Renamed(_) => {}
+            }
+        }
+        Ok(())
+    }
+}

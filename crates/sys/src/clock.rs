@@ -1,0 +1,88 @@
+//! The system's clocks, and how they stand to each other.
+
+/// `CLOCK_MONOTONIC`, nanoseconds: what the kernel's programs read.
+pub fn monotonic() -> i64 {
+    read(libc::CLOCK_MONOTONIC)
+}
+
+/// `CLOCK_REALTIME`, nanoseconds since the epoch.
+pub fn realtime() -> i64 {
+    read(libc::CLOCK_REALTIME)
+}
+
+fn read(clock: libc::clockid_t) -> i64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the kernel writes one timespec, which is ours. It fails for unknown clocks only, and
+    // those asked for here are in every kernel.
+    unsafe { libc::clock_gettime(clock, &raw mut time) };
+    time.tv_sec * 1_000_000_000 + time.tv_nsec
+}
+
+/// How far a clock is ahead of `CLOCK_MONOTONIC`, from readings of both.
+///
+/// `CLOCK_REALTIME` keeps its distance until somebody sets it, so a distance that a new reading does not
+/// disprove is kept: times of different readings are then exactly as far apart as they were.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Distance {
+    nanos: i64,
+}
+
+/// So many readings are made, and the one that took the shortest is used: it was not interrupted.
+const READINGS: usize = 3;
+
+impl Distance {
+    /// That of `CLOCK_REALTIME`.
+    pub fn of_realtime() -> Self {
+        let mut distance = Self::default();
+        distance.update();
+        distance
+    }
+
+    /// Nanoseconds that `CLOCK_REALTIME` is ahead.
+    pub fn nanos(self) -> i64 {
+        self.nanos
+    }
+
+    /// Reads both clocks again.
+    pub fn update(&mut self) {
+        let (first, last) = bracket();
+        if self.nanos < first || last < self.nanos {
+            self.nanos = first + (last - first) / 2;
+        }
+    }
+}
+
+/// The least and the greatest distance that the readings allow.
+fn bracket() -> (i64, i64) {
+    let reading = |_| {
+        let before = monotonic();
+        let real = realtime();
+        (real - monotonic(), real - before)
+    };
+    let readings = (0..READINGS).map(reading);
+    readings.min_by_key(|(first, last)| last - first).expect("more than one")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_distance_turns_one_clock_into_the_other() {
+        let distance = Distance::of_realtime();
+        let before = realtime();
+        let between = monotonic() + distance.nanos();
+        let after = realtime();
+        // The distance is known as well as the readings were quick.
+        let slack = 1_000_000;
+        assert!(before - slack <= between && between <= after + slack);
+    }
+
+    #[test]
+    fn a_distance_that_still_holds_is_kept_and_another_is_replaced() {
+        let kept = Distance::of_realtime();
+        let mut off = Distance { nanos: kept.nanos - 5_000_000_000 };
+        off.update();
+        assert!((off.nanos - kept.nanos).abs() < 1_000_000_000);
+    }
+}
