@@ -75,7 +75,7 @@ impl Config {
     }
 }
 
-/// A filter, compiled for the two places where it can run.
+/// A filter, compiled for the places where it can run.
 #[derive(Clone, Debug)]
 pub struct Filter {
     /// The filter as its author wrote it.
@@ -87,7 +87,8 @@ pub struct Filter {
     /// ours, keep a tagged packet for `udp`, as its tag is not in the way there; those for user space
     /// do not.
     pub kernel: Option<Program>,
-    /// For the taps and AF_XDP, as a piece of their program; `None` where the filter cannot run there.
+    /// For the taps and AF_XDP, as a piece of their program, of any length; `None` where the filter cannot
+    /// run there.
     pub tap: Option<Predicate>,
     /// For user space, where packets are as they are delivered.
     pub user: Program,

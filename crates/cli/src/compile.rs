@@ -26,7 +26,7 @@ pub(crate) fn compile(text: &str, options: &Options<'_>) -> Result<Filter> {
 }
 
 /// The text compiled for a live capture, on a network with this mask: for the kernel where it can take
-/// it, and for user space. Where only user space can, a note says why.
+/// it, as part of a tap and of a socket, and for user space. Where only user space can, a note says why.
 ///
 /// # Errors
 /// Of usage, with the place in the text.
@@ -38,18 +38,18 @@ pub(crate) fn for_capture(
 ) -> Result<(capture::Filter, Option<String>)> {
     let options = Options { netmask, ..options(link_type, snaplen) };
     let user = compile(text, &Options { metadata: true, ..options })?;
-    let (kernel, note) = match filter::compile(text, &Options { target: Target::Kernel, ..options })
-    {
+    let for_target = |target| filter::compile(text, &Options { target, ..options });
+    let tap = for_target(Target::Tap).and_then(|filter| filter.predicate()).ok();
+    let (kernel, note) = match for_target(Target::Kernel) {
         Ok(filter) => (Some(filter.program().clone()), None),
         Err(error) if error.user_space_can() => {
-            (None, Some(format!("filtering in user space: {}", error.message())))
+            let note = || format!("filtering in user space: {}", error.message());
+            (None, tap.is_none().then(note))
         }
         Err(error) => return Err(explain(&error)),
     };
-    Ok((
-        capture::Filter { text: text.into(), kernel, tap: None, user: user.program().clone() },
-        note,
-    ))
+    let user = user.program().clone();
+    Ok((capture::Filter { text: text.into(), kernel, tap, user }, note))
 }
 
 /// Programs for the interfaces of a savefile, each for the link type that it has; none where there is

@@ -9,8 +9,8 @@
 //! ```
 //! Settings, all optional, are `link`, `target` (`user`, `kernel`), `netmask`, `snaplen`. Stages are
 //! `ir`, `resolved`, `folded` (predicates after that pass), `lowered`, `redundant`, `hopeless`,
-//! `shared` (decision graphs after that pass), `program`, `plain program` (without the passes) and `error`. Run with
-//! `LINERATE_BLESS=1` to rewrite the expectations with what came out.
+//! `shared` (decision graphs after that pass), `program`, `plain program` (without the passes), `fragment` (extended, for
+//! a tap) and `error`. Run with `LINERATE_BLESS=1` to rewrite the expectations with what came out.
 
 use crate::ir::Ir;
 use crate::ir::display::{GraphText, PredicateText};
@@ -21,6 +21,7 @@ use crate::opt::{fold, hopeless, redundant, resolve, share};
 use crate::sema::layout::Link;
 use crate::{Hermetic, Options, Target, compile, sema, syntax};
 use linerate_base::LinkType;
+use linerate_bpf::extended::{Hook, disassemble};
 use std::fmt::Write;
 use std::path::Path;
 use std::{env, fs};
@@ -113,6 +114,7 @@ impl Case {
                 share::share(&hopeless::hopeless(&redundant::redundant(ir, &graph)))
             }),
             "program" => self.outcome(&self.options),
+            "fragment" => self.fragment(),
             "plain program" => self.outcome(&plain),
             "error" => match compile(&self.expression, &self.options) {
                 Ok(_) => "no error".to_owned(),
@@ -133,6 +135,16 @@ impl Case {
     fn outcome(&self, options: &Options<'_>) -> String {
         compile(&self.expression, options)
             .map_or_else(|error| error.to_string(), |filter| filter.program().to_string())
+    }
+
+    fn fragment(&self) -> String {
+        let options = Options { target: Target::Tap, ..self.options };
+        match compile(&self.expression, &options).and_then(|filter| filter.predicate()) {
+            Ok(predicate) => {
+                disassemble(&predicate.instructions(Hook::Ingress).collect::<Vec<_>>()).to_string()
+            }
+            Err(error) => error.to_string(),
+        }
     }
 
     fn analysed(&self) -> crate::Result<(Ir, PredicateId)> {

@@ -1,6 +1,6 @@
 //! Compiled filters.
 
-use crate::emit::cbpf;
+use crate::emit::{cbpf, ebpf};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ir::Ir;
 use crate::ir::display::{GraphText, PredicateText};
@@ -13,6 +13,7 @@ use crate::options::Options;
 use crate::sema::layout::Link;
 use crate::{sema, syntax};
 use linerate_bpf::classic::{Input, Program};
+use linerate_bpf::extended::Predicate;
 use std::fmt;
 
 /// Compiles an expression of the pcap-filter language; the empty expression matches every packet.
@@ -76,6 +77,17 @@ impl Filter {
     /// The classic BPF program; its verdict is `Options::snaplen` for packets that match, else 0.
     pub fn program(&self) -> &Program {
         &self.program
+    }
+
+    /// The filter as a fragment of an extended program; it keeps the packets that match.
+    ///
+    /// It says of a packet what a program compiled with the same options does. Compile for
+    /// [`Target::Tap`](crate::Target::Tap) to run it where it belongs.
+    ///
+    /// # Errors
+    /// When the filter loops (`protochain`), or holds too many intermediate results at once.
+    pub fn predicate(&self) -> Result<Predicate> {
+        ebpf::emit(&self.lowered, &self.graph)
     }
 
     /// What the expression means, as a tree of tests, as text.

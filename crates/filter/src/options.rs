@@ -14,6 +14,16 @@ pub enum Target {
     /// direction and interface; no loops, at most 4,096 instructions. Of cooked link types, whose
     /// header user space makes, the program sees what follows that header and asks for what is in it.
     Kernel,
+    /// In the kernel as well, with the same meaning, as a fragment of an extended program
+    /// ([`Filter::predicate`](crate::Filter::predicate)): of any length.
+    Tap,
+}
+
+impl Target {
+    /// Packets are as the kernel has them.
+    pub(crate) fn is_kernel(self) -> bool {
+        matches!(self, Self::Kernel | Self::Tap)
+    }
 }
 
 /// What to compile for.

@@ -198,6 +198,8 @@ impl<'a> Setup<'a> {
                 Ok(gate) => return Ok((gate, None)),
                 Err(e) => self.notes.push(format!("filtering in user space: {}", e.answered())),
             }
+        } else if filter.is_some_and(|filter| filter.tap.is_some()) {
+            self.notes.push("filtering in user space: only a tap takes a filter this large".into());
         }
         let gate = Gate::open(socket.as_fd(), &gate::keep_all(ways, snaplen))?;
         Ok((gate, filter.map(|filter| filter.user.clone())))

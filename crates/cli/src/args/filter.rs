@@ -17,6 +17,10 @@ pub(crate) struct FilterArgs {
     #[arg(long, conflicts_with = "dump")]
     pub(crate) ir: bool,
 
+    /// Print the filter as part of a tap's program, in the style of the kernel's verifier.
+    #[arg(long, conflicts_with_all = ["dump", "ir"])]
+    pub(crate) ebpf: bool,
+
     /// The link type that the filter is for.
     #[arg(short = 'y', long = "link", value_name = "TYPE", default_value = "EN10MB")]
     pub(crate) link_type: String,
@@ -34,7 +38,7 @@ pub(crate) struct FilterArgs {
     pub(crate) kernel: bool,
 
     /// Try the filter on this savefile: one verdict per packet and line.
-    #[arg(short = 'r', long = "read", value_name = "FILE", conflicts_with_all = ["dump", "ir", "kernel"])]
+    #[arg(short = 'r', long = "read", value_name = "FILE", conflicts_with_all = ["dump", "ir", "ebpf", "kernel"])]
     pub(crate) read: Option<PathBuf>,
 
     /// Print verdicts: 0, or the bytes kept (what -r does in any case).
@@ -55,4 +59,5 @@ Examples:
   linerate filter 'tcp port 80'
   linerate filter -ddd 'udp and len < 100'             for a program that takes numbers
   linerate filter --ir --link LINUX_SLL2 'host 10.0.0.1'
+  linerate filter --ebpf 'host 10.0.0.1 and tcp port 80'
   linerate filter -r web.pcapng --verdicts 'port 80'";

@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::Result;
 use linerate::base::{LinkType, Source};
 use linerate::bpf::classic::{Format, Input};
+use linerate::bpf::extended::{Hook, disassemble};
 use linerate::capture;
 use linerate::filter::{Options, Target};
 
@@ -18,7 +19,7 @@ pub(super) fn run(args: &FilterArgs) -> Result<Outcome> {
     let text = expression::text(&args.filter, args.filter_file.as_deref())?;
     let options = Options {
         optimise: !args.no_optimize,
-        target: if args.kernel { Target::Kernel } else { Target::User },
+        target: target(args),
         ..compile::options(link_type(args)?, args.snaplen)
     };
     match &args.read {
@@ -33,7 +34,20 @@ fn show(text: &str, args: &FilterArgs, options: &Options<'_>) -> Result<()> {
     if args.ir {
         return output::text(filter.ir());
     }
+    if args.ebpf {
+        let predicate = filter.predicate().map_err(anyhow::Error::msg)?;
+        let code: Vec<_> = predicate.instructions(Hook::Xdp).collect();
+        return output::text(disassemble(&code));
+    }
     output::text(filter.program().text(format(args.dump)))
+}
+
+fn target(args: &FilterArgs) -> Target {
+    match args {
+        FilterArgs { ebpf: true, .. } => Target::Tap,
+        FilterArgs { kernel: true, .. } => Target::Kernel,
+        _ => Target::User,
+    }
 }
 
 fn link_type(args: &FilterArgs) -> Result<LinkType> {

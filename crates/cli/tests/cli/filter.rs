@@ -25,6 +25,14 @@ fn the_intermediate_form_is_shown() {
 }
 
 #[test]
+fn the_part_of_a_taps_program_is_shown() {
+    let shown = linerate(["filter", "--ebpf", "less 100"]).success().stdout;
+    assert!(shown.starts_with("0: (26) if w9 > 0x64 goto pc+2\n1: (b4) w0 = 1\n"), "{shown}");
+    let refused = linerate(["filter", "--ebpf", "ip protochain 6"]);
+    assert!(refused.stderr.contains("needs a loop"), "{refused:?}");
+}
+
+#[test]
 fn an_empty_filter_keeps_everything() {
     let shown = linerate(["filter"]).success().stdout;
     assert_eq!(shown, "(000) ret      #262144\n");

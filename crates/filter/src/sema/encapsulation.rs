@@ -6,7 +6,6 @@ use super::numbers::{ethertype, ppp};
 use crate::error::{Error, Result};
 use crate::ir::predicate::{Comparison, Predicate, PredicateId};
 use crate::ir::value::{Metadata, Value, Width};
-use crate::options::Target;
 use crate::syntax::Span;
 use crate::syntax::ast::BinaryOperator;
 
@@ -28,7 +27,7 @@ impl Compiler<'_> {
         let outermost =
             self.layout.vlan_tags == 0 && self.layout.link == Position { constant: 0, slot: None };
         self.layout.vlan_tags += 1;
-        if outermost && self.options.target == Target::Kernel {
+        if outermost && self.options.target.is_kernel() {
             self.vlan_in_kernel(number, span)
         } else {
             self.vlan_in_band(number, span)

@@ -111,7 +111,7 @@ impl Layout {
             Link::Ppp => (2, 4),
         };
         let is_cooked = matches!(link_type, Link::Cooked | Link::Cooked2);
-        let hidden = if is_cooked && target == Target::Kernel { payload } else { 0 };
+        let hidden = if is_cooked && target.is_kernel() { payload } else { 0 };
         Self {
             link_type,
             link: Position::fixed(0),

@@ -7,7 +7,6 @@ use crate::error::{Error, Result};
 use crate::excerpt::Word;
 use crate::ir::predicate::{Comparison, PredicateId};
 use crate::ir::value::{Metadata, Value, Width};
-use crate::options::Target;
 use crate::syntax::Span;
 use crate::syntax::ast::{ByteTest, Direction, Primitive};
 use crate::syntax::token::Protocol;
@@ -156,7 +155,7 @@ impl Compiler<'_> {
     }
 
     fn require_metadata(&self, what: &str, span: Span) -> Result<()> {
-        if self.options.target == Target::Kernel || self.options.metadata {
+        if self.options.target.is_kernel() || self.options.metadata {
             return Ok(());
         }
         let link = self.layout.link_type.description();

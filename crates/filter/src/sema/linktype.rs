@@ -8,7 +8,6 @@ use super::numbers::{LARGEST_LENGTH, ethertype, ppp, sap};
 use crate::error::{Error, Result};
 use crate::ir::predicate::{Comparison, PredicateId};
 use crate::ir::value::{Metadata, Width};
-use crate::options::Target;
 use crate::syntax::Span;
 
 /// `sll_protocol` of 802.3 frames without an 802.2 header, and of those with one
@@ -156,7 +155,7 @@ impl Compiler<'_> {
         let families: &[u32] = match number {
             ethertype::IP => &[INET],
             // A live capture has this kernel's number, a savefile that of whoever wrote it.
-            ethertype::IP6 if self.options.target == Target::Kernel => &[INET6_LINUX],
+            ethertype::IP6 if self.options.target.is_kernel() => &[INET6_LINUX],
             ethertype::IP6 => &INET6_ELSEWHERE,
             _ => return self.ir.truth(false),
         };

@@ -2,19 +2,18 @@
 //!
 //! - [`select`]: values and tests to instructions, with what the registers already hold
 //! - [`chain`]: the loop of `protochain`
-//! - [`scratch`]: which words of scratch memory must be zeroed first
 //! - [`assemble`]: blocks to one program, far jumps by way of trampolines
 
 mod assemble;
 mod chain;
-mod scratch;
 mod select;
 
+use super::unbound::read_unbound;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ir::Ir;
 use crate::ir::graph::{Graph, Target as Edge};
 use crate::options::{Options, Target};
-use linerate_bpf::classic::{Instruction, KERNEL_MAX_INSTRUCTIONS, Program};
+use linerate_bpf::classic::{Instruction, KERNEL_MAX_INSTRUCTIONS, Program, opcode};
 
 /// Instructions and how they end. Control enters at the first.
 #[derive(Clone, Debug)]
@@ -37,7 +36,7 @@ pub(crate) fn emit(ir: &Ir, graph: &Graph, options: &Options<'_>) -> Result<Prog
         let reason = "'protochain' needs a loop, and it takes none";
         return Err(Error::kernel(ErrorKind::Loop, reason));
     }
-    let prologue = scratch::zeroes(ir, graph);
+    let prologue = zeroes(ir, graph);
     let instructions = assemble::assemble(graph, &blocks.blocks, prologue, options.snaplen);
     if options.target == Target::Kernel && instructions.len() > KERNEL_MAX_INSTRUCTIONS {
         let length = instructions.len();
@@ -46,4 +45,11 @@ pub(crate) fn emit(ir: &Ir, graph: &Graph, options: &Options<'_>) -> Result<Prog
     }
     Program::new(instructions)
         .map_err(|error| Error::new(ErrorKind::Limit, format!("cannot make a program: {error}")))
+}
+
+/// Instructions that zero the words of scratch memory that may be read unbound.
+fn zeroes(ir: &Ir, graph: &Graph) -> Vec<Instruction> {
+    let mut words = read_unbound(ir, graph).peekable();
+    let zero = words.peek().map(|_| Instruction::new(opcode::LD_IMM, 0));
+    zero.into_iter().chain(words.map(|word| Instruction::new(opcode::ST, word))).collect()
 }

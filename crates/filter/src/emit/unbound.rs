@@ -1,4 +1,4 @@
-//! Which words of scratch memory must be zeroed first.
+//! Which slots must be zeroed first.
 //!
 //! A slot that was not bound reads as 0. Mostly every way to a read has bound it; where one has not,
 //! the program begins by storing zero. (The kernel refuses programs that read what they may not
@@ -8,20 +8,14 @@ use crate::ir::Ir;
 use crate::ir::graph::{Graph, Node, Target};
 use crate::ir::predicate::Test;
 use crate::ir::value::{SlotId, Value, ValueId};
-use linerate_bpf::classic::{Instruction, opcode};
 
 /// A set of slots, one bit each.
 type Slots = u16;
 
-/// Instructions that zero what may be read unbound.
-pub(super) fn zeroes(ir: &Ir, graph: &Graph) -> Vec<Instruction> {
-    let unbound = read_unbound(graph, &reads(ir));
-    if unbound == 0 {
-        return Vec::new();
-    }
-    let words = (0..Slots::BITS).filter(|word| unbound >> word & 1 == 1);
-    let stores = words.map(|word| Instruction::new(opcode::ST, word));
-    std::iter::once(Instruction::new(opcode::LD_IMM, 0)).chain(stores).collect()
+/// The slots that may be read unbound, by number.
+pub(super) fn read_unbound(ir: &Ir, graph: &Graph) -> impl Iterator<Item = u32> {
+    let unbound = unbound(graph, &reads(ir));
+    (0..Slots::BITS).filter(move |slot| unbound >> slot & 1 == 1)
 }
 
 /// Which slots each value reads.
@@ -44,7 +38,7 @@ fn bit(slot: SlotId) -> Slots {
     1 << slot.index()
 }
 
-fn read_unbound(graph: &Graph, reads: &[Slots]) -> Slots {
+fn unbound(graph: &Graph, reads: &[Slots]) -> Slots {
     // Bound on every way to a node; until one is known, all.
     let mut bound = vec![Slots::MAX; graph.len()];
     if let Target::Node(entry) = graph.entry {
