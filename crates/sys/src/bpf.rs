@@ -6,12 +6,14 @@
 //! - [`Map`]: what programs and user space share
 //! - [`Program`]: loaded, run on test packets
 //! - [`Link`]: a program attached to an interface, until it is dropped
+//! - [`Object`]: what other processes have, by number
 //!
 //! Sources: bpf(2); `linux/bpf.h` (Linux 6.18).
 
 mod link;
 mod map;
 mod map_spec;
+mod object;
 mod privilege;
 mod program;
 mod run;
@@ -24,6 +26,7 @@ use std::os::fd::{FromRawFd, OwnedFd};
 pub use link::{Link, LinkInfo, Position, Way, XdpMode};
 pub use map::Map;
 pub use map_spec::{MapKind, MapSpec};
+pub use object::Object;
 pub use program::{Program, ProgramKind, ProgramSpec};
 pub use run::{LiveEnd, LiveRun, TestResult, TestRun, XdpContext};
 pub use verifier::LoadError;
@@ -37,8 +40,11 @@ mod command {
     pub(super) const MAP_GET_NEXT_KEY: libc::c_int = 4;
     pub(super) const PROG_LOAD: libc::c_int = 5;
     pub(super) const PROG_TEST_RUN: libc::c_int = 10;
+    pub(super) const PROG_GET_FD_BY_ID: libc::c_int = 13;
+    pub(super) const MAP_GET_FD_BY_ID: libc::c_int = 14;
     pub(super) const OBJ_GET_INFO_BY_FD: libc::c_int = 15;
     pub(super) const LINK_CREATE: libc::c_int = 28;
+    pub(super) const LINK_GET_FD_BY_ID: libc::c_int = 30;
 }
 
 /// The longest name of a map or program, without its final zero: `BPF_OBJ_NAME_LEN` - 1.

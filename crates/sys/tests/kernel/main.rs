@@ -3,6 +3,7 @@
 mod killed;
 mod links;
 mod metadata;
+mod objects;
 mod privileges;
 mod runs;
 mod support;
