@@ -3,7 +3,7 @@ use clap::{Args, ValueEnum};
 /// Time us and the programs people use now, in one run on this machine.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  linerate bench compile\n  linerate bench read --json > read.json"
+    after_help = "Examples:\n  linerate bench compile\n  linerate bench read --json > read.json\n  linerate bench capture --quick --only tap"
 )]
 pub(crate) struct BenchArgs {
     /// What to time.
@@ -17,6 +17,10 @@ pub(crate) struct BenchArgs {
     /// One JSON object per row: experiment, case, subject, value, unit, baseline, ratio.
     #[arg(long)]
     pub(crate) json: bool,
+
+    /// Only subjects whose name contains this text, and those that they are compared with.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) only: Vec<String>,
 }
 
 /// The benches there are.
@@ -26,11 +30,19 @@ pub(crate) enum BenchName {
     Compile,
     /// Reading a savefile of 1 GB with a filter and counting, against tcpdump.
     Read,
+    /// Capturing on a wire between two network namespaces, by each of our back ends, against tcpdump,
+    /// dumpcap and netsniff-ng.
+    Capture,
 }
 
 impl BenchArgs {
     /// How often each subject is timed.
     pub(crate) fn repeats(&self) -> usize {
         if self.quick { 3 } else { 7 }
+    }
+
+    /// True for a subject that `--only` names, and for all without it.
+    pub(crate) fn wants(&self, subject: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|text| subject.contains(text))
     }
 }

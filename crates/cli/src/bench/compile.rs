@@ -57,6 +57,7 @@ fn time(args: &BenchArgs, hosts: usize, libpcap: Option<Libpcap>) -> Result<Vec<
             run: contender.map(|l| Box::new(move || run(l)) as Box<dyn FnMut() -> Result<f64>>),
         });
     }
+    subjects.retain(|subject| subject.name == peer || args.wants(&subject.name));
     let results = measure(subjects, args.repeats())?;
     Ok(compare("compile", &format!("{hosts} hosts"), "ms", &peer, &results))
 }

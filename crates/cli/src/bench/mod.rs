@@ -3,15 +3,20 @@
 //! - [`runner`]: warm-up, then the subjects in turn (A B A B ...), so that a machine whose speed
 //!   drifts treats all alike
 //! - [`row`]: what one subject reached in one case, and how many times better than the baseline
+//! - [`search`]: the highest rate without loss
+//! - [`progress`]: how far a long bench is
 //! - [`report`]: a table for people, one JSON object a row for programs
 //!
 //! Each other module is one bench.
 
+mod capture;
 mod compile;
+mod progress;
 mod read;
 mod report;
 mod row;
 mod runner;
+mod search;
 
 use anyhow::Result;
 
@@ -26,6 +31,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Outcome> {
     let rows = match args.name {
         BenchName::Compile => compile::run(args)?,
         BenchName::Read => read::run(args)?,
+        BenchName::Capture => capture::run(args)?,
     };
     report::print(&rows, args.json)?;
     Ok(Outcome::Success)

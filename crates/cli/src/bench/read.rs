@@ -14,6 +14,9 @@ use super::row::{Row, compare};
 use super::runner::{Subject, measure, seconds};
 use crate::args::BenchArgs;
 
+/// What it is compared with.
+const PEER: &str = "tcpdump -r --count";
+
 const FILTER: &str = "tcp port 80";
 
 /// Sizes of frames, in bytes without the check sequence, and how they are mixed.
@@ -29,9 +32,11 @@ pub(super) fn run(args: &BenchArgs) -> Result<Vec<Row>> {
         let file = tempfile::Builder::new().suffix(".pcap").tempfile()?;
         write(file.as_file(), sizes, bytes)
             .with_context(|| format!("write {bytes} bytes to {}", file.path().display()))?;
-        let results = measure(subjects(file.path()), args.repeats())?;
+        let mut subjects = subjects(file.path());
+        subjects.retain(|subject| subject.name == PEER || args.wants(&subject.name));
+        let results = measure(subjects, args.repeats())?;
         let case = format!("{} MB, {case}", bytes / 1_000_000);
-        rows.extend(compare("read", &case, "s", "tcpdump -r --count", &results));
+        rows.extend(compare("read", &case, "s", PEER, &results));
     }
     Ok(rows)
 }
@@ -45,7 +50,7 @@ fn subjects(file: &Path) -> Vec<Subject<'_>> {
     };
     vec![
         subject("linerate read --count", linerate, true),
-        subject("tcpdump -r --count", tcpdump, tcpdump_is_installed()),
+        subject(PEER, tcpdump, tcpdump_is_installed()),
     ]
 }
 

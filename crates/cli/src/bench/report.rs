@@ -29,13 +29,22 @@ fn table(rows: &[Row]) -> String {
     let mut text = format!("{}\n\n", machine::describe());
     let _ = writeln!(
         text,
-        "{:<10} {:<22} {:<34} {:>12} {:>25} {:<8} {:>8}",
+        "{:<10} {:<26} {:<36} {:>12} {:>25} {:<8} {:>8}",
         "experiment", "case", "subject", "median", "min .. max", "unit", "ratio"
     );
     for row in rows {
         let _ = writeln!(text, "{}", line(row));
     }
-    text
+    text + &settings(rows)
+}
+
+/// How the subjects were started, each once.
+fn settings(rows: &[Row]) -> String {
+    let told = rows.iter().filter_map(|row| Some((&row.subject, row.settings.as_ref()?)));
+    let mut lines: Vec<_> = told.map(|(subject, text)| format!("{subject}: {text}\n")).collect();
+    lines.sort();
+    lines.dedup();
+    if lines.is_empty() { String::new() } else { format!("\n{}", lines.concat()) }
 }
 
 fn line(row: &Row) -> String {
@@ -44,7 +53,7 @@ fn line(row: &Row) -> String {
         row.spread.map_or(String::new(), |(a, b)| format!("{} .. {}", figure(a), figure(b)));
     let ratio = row.ratio.map_or(String::new(), |ratio| format!("{ratio:.2} x"));
     format!(
-        "{:<10} {:<22} {:<34} {value:>12} {spread:>25} {:<8} {ratio:>8}",
+        "{:<10} {:<26} {:<36} {value:>12} {spread:>25} {:<8} {ratio:>8}",
         row.experiment, row.case, row.subject, row.unit
     )
 }
@@ -75,6 +84,7 @@ mod tests {
             unit: "s",
             baseline: None,
             ratio: None,
+            settings: None,
         };
         assert!(line(&row).contains("tcpdump"));
         assert!(line(&row).contains("missing"));

@@ -17,12 +17,15 @@ pub(crate) struct Row {
     pub(crate) value: Option<f64>,
     /// The smallest and the largest of the runs.
     pub(crate) spread: Option<(f64, f64)>,
-    /// What the figure counts; less is better for every unit in use.
+    /// What the figure counts. Of rates, whose unit ends in `/s`, more is better, of all else less.
     pub(crate) unit: &'static str,
     /// The subject that `ratio` compares with.
     pub(crate) baseline: Option<String>,
     /// How many times better than the baseline.
     pub(crate) ratio: Option<f64>,
+    /// How the subject was started, where that is told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) settings: Option<String>,
 }
 
 /// The rows of one case: every subject against the first one that is named `baseline`.
@@ -45,10 +48,19 @@ pub(crate) fn compare(
             spread: samples.as_ref().map(Samples::spread),
             unit,
             baseline: reference.map(|_| baseline.into()),
-            ratio: reference.zip(value).map(|(reference, value)| reference / value),
+            ratio: reference
+                .zip(value)
+                .and_then(|(reference, value)| ratio(reference, value, unit)),
+            settings: None,
         }
     };
     subjects.iter().map(row).collect()
+}
+
+/// How many times better; `None` where a zero leaves that open.
+fn ratio(reference: f64, value: f64, unit: &str) -> Option<f64> {
+    let ratio = if unit.ends_with("/s") { value / reference } else { reference / value };
+    ratio.is_finite().then_some(ratio)
 }
 
 #[cfg(test)]
@@ -66,5 +78,12 @@ mod tests {
         let ratios: Vec<_> = rows.iter().map(|row| row.ratio).collect();
         assert_eq!(ratios, [Some(1.0), Some(2.0), None]);
         assert_eq!(rows[0].spread, Some((2.0, 4.0)));
+    }
+
+    #[test]
+    fn of_rates_more_is_better() {
+        assert_eq!(ratio(2.0, 4.0, "s"), Some(0.5));
+        assert_eq!(ratio(2.0, 4.0, "packets/s"), Some(2.0));
+        assert_eq!(ratio(2.0, 0.0, "%"), None);
     }
 }

@@ -109,9 +109,9 @@ fn gap(rate: Option<f64>) -> u64 {
 /// is time for it.
 fn group(rate: Option<f64>) -> u32 {
     match rate {
-        Some(..2.5e6) => 1,
-        Some(..5e6) => 4,
-        Some(..8e6) => 16,
+        Some(..1e6) => 1,
+        Some(..2.5e6) => 4,
+        Some(..5e6) => 16,
         _ => 64,
     }
 }
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn groups_are_powers_of_two() {
-        let rates = [None, Some(1.0), Some(3e6), Some(6e6), Some(9e6)];
+        let rates = [None, Some(1.0), Some(2e6), Some(4e6), Some(9e6)];
         assert!(rates.into_iter().all(|rate| group(rate).is_power_of_two()));
     }
 

@@ -1,0 +1,233 @@
+//! Two hosts on one wire: `a` sends from a core of its own, `b` captures on another.
+
+use std::fs;
+use std::io::Read;
+use std::panic::resume_unwind;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use linerate::bpf::extended::{Instruction, Register};
+use linerate::lab::traffic::live::{Frame, Load, Report, Sender};
+use linerate::lab::{Child, Host, Lab, Offload};
+use linerate::sys::bpf::{Link, Program, ProgramKind, ProgramSpec, XdpMode};
+use linerate::sys::cpu;
+use tempfile::NamedTempFile;
+
+use super::memory;
+use super::subject::{Capture, Kind, Subject};
+
+/// Where everything happens.
+pub(super) struct Stage {
+    lab: Lab,
+    sender_core: usize,
+    consumer_core: usize,
+}
+
+/// A subject that is receiving.
+pub(super) struct Session<'a> {
+    stage: &'a Stage,
+    receiver: Receiver<'a>,
+    sent: u64,
+}
+
+enum Receiver<'a> {
+    Stack,
+    Drop(#[expect(dead_code, reason = "it is held, for the program's sake")] Link),
+    Capture(Box<Running<'a>>),
+}
+
+struct Running<'a> {
+    capture: &'a Capture,
+    child: Child,
+    said: NamedTempFile,
+    /// Processor time used before the first packet.
+    used: Duration,
+}
+
+/// What became of all that was sent in a session.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Outcome {
+    pub(super) sent: u64,
+    /// What the subject says it captured; of one that captures nothing, all.
+    pub(super) captured: u64,
+    /// Processor time of a capturing program.
+    pub(super) consumer: Option<Duration>,
+    /// Most memory of a capturing program, in bytes.
+    pub(super) memory: Option<u64>,
+}
+
+/// Programs start and end within a second; this is for very busy machines.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+impl Stage {
+    pub(super) fn new() -> Result<Self> {
+        let cores = cpu::allowed()?;
+        let (first, last) = (cores[0], cores[cores.len() - 1]);
+        ensure!(first != last, "a capture is measured on two cores, one of them for the sender");
+        let plan = Lab::plan().host("a").host("b").quiet();
+        // Without an XDP program an interface takes live frames only with GRO switched on.
+        let lab = plan.offload(Offload::GenericReceive, true).build()?;
+        Ok(Self { lab, sender_core: first, consumer_core: last })
+    }
+
+    pub(super) fn lab(&self) -> &Lab {
+        &self.lab
+    }
+
+    fn receiver(&self) -> &Host {
+        self.lab.host("b")
+    }
+
+    /// Has the subject begin to receive.
+    ///
+    /// # Errors
+    /// When it cannot.
+    pub(super) fn begin<'a>(&'a self, subject: &'a Subject) -> Result<Session<'a>> {
+        let receiver = match &subject.kind {
+            Kind::Stack => Receiver::Stack,
+            Kind::Drop => Receiver::Drop(self.drop_all()?),
+            Kind::Capture(capture) => Receiver::Capture(Box::new(self.start(capture)?)),
+        };
+        Ok(Session { stage: self, receiver, sent: 0 })
+    }
+
+    fn drop_all(&self) -> Result<Link> {
+        /// `enum xdp_action`.
+        const XDP_DROP: i32 = 1;
+        let program = [Instruction::mov(Register::R0, XDP_DROP), Instruction::exit()];
+        let words = program.map(|instruction| instruction.encode());
+        let program = Program::load(&ProgramSpec::new(ProgramKind::Xdp, &words, "drop_all"))?;
+        let index = self.receiver().interface_index();
+        Ok(self.receiver().run(|| Link::xdp(&program, index, XdpMode::Native))?)
+    }
+
+    fn start<'a>(&self, capture: &'a Capture) -> Result<Running<'a>> {
+        let said = NamedTempFile::new().context("make a file for what a program says")?;
+        let mut command = self.receiver().command_with_sysfs(&capture.line[0]);
+        command.args(&capture.line[1..]).stdin(Stdio::null()).stdout(Stdio::null());
+        command.stderr(said.reopen()?);
+        let child = self.start_on_core(command)?;
+        let mut running = Running { capture, child, said, used: Duration::ZERO };
+        running.wait_until_begun()?;
+        running.used = running.processor_time()?;
+        Ok(running)
+    }
+
+    /// A child has its cores from the thread that starts it.
+    fn start_on_core(&self, command: Command) -> Result<Child> {
+        let start = || {
+            cpu::pin(self.consumer_core)?;
+            Child::start(command)
+        };
+        let child = thread::scope(|scope| scope.spawn(start).join());
+        Ok(child.unwrap_or_else(|panic| resume_unwind(panic))?)
+    }
+}
+
+impl Session<'_> {
+    /// Sends `count` frames of `size` bytes, within `limit` in any case.
+    ///
+    /// # Errors
+    /// As the sender's.
+    pub(super) fn send(
+        &mut self,
+        size: usize,
+        count: u64,
+        rate: Option<f64>,
+        limit: Duration,
+    ) -> Result<Report> {
+        let (a, b) = (self.stage.lab.host("a"), self.stage.lab.host("b"));
+        let cores = vec![self.stage.sender_core];
+        let load = Load { rate, limit, cores, ..Load::new(Frame::mirrored(a, b, size), count) };
+        let report = Sender::start(a, b, &load)?.finish()?;
+        self.sent += report.packets;
+        Ok(report)
+    }
+
+    /// Lets the subject take what is left, ends it and asks what it has.
+    ///
+    /// # Errors
+    /// When it fails, or says nothing that can be understood.
+    pub(super) fn end(self) -> Result<Outcome> {
+        let sent = self.sent;
+        let Receiver::Capture(mut running) = self.receiver else {
+            return Ok(Outcome { sent, captured: sent, consumer: None, memory: None });
+        };
+        running.wait_until_idle()?;
+        let consumer = Some(running.processor_time()? - running.used);
+        let memory = memory::peak(running.child.id());
+        running.child.interrupt()?;
+        let status = running.wait()?;
+        let said = running.said()?;
+        let captured = running.capture.captured(&said).filter(|_| status.success());
+        let captured = captured.with_context(|| running.failed(&said))?;
+        Ok(Outcome { sent, captured, consumer, memory })
+    }
+}
+
+impl Running<'_> {
+    fn said(&self) -> Result<String> {
+        let mut text = String::new();
+        self.said.reopen()?.read_to_string(&mut text)?;
+        Ok(text)
+    }
+
+    fn failed(&self, said: &str) -> String {
+        format!("`{}` said: {}", self.capture.text(), said.trim())
+    }
+
+    fn wait_until_begun(&mut self) -> Result<()> {
+        let start = Instant::now();
+        while !self.capture.has_begun(&self.said()?) {
+            if self.child.try_wait()?.is_some() || start.elapsed() > PATIENCE {
+                bail!("{}", self.failed(&self.said()?));
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+        // Some say it a moment before.
+        thread::sleep(Duration::from_millis(50));
+        Ok(())
+    }
+
+    /// What it captured is in its hands when it has slept for longer than it does with work to do.
+    fn wait_until_idle(&self) -> Result<()> {
+        let start = Instant::now();
+        let mut used = self.processor_time()?;
+        while start.elapsed() < PATIENCE {
+            thread::sleep(self.capture.nap);
+            let now = self.processor_time()?;
+            // Some look about while they wait.
+            if now - used < self.capture.nap / 20 {
+                break;
+            }
+            used = now;
+        }
+        Ok(())
+    }
+
+    fn wait(&mut self) -> Result<std::process::ExitStatus> {
+        let start = Instant::now();
+        while start.elapsed() < PATIENCE {
+            if let Some(status) = self.child.try_wait()? {
+                return Ok(status);
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+        bail!("`{}` does not end", self.capture.text())
+    }
+
+    /// What all its threads have used: the first number of each one's `schedstat`, in nanoseconds
+    /// (Documentation/scheduler/sched-stats.rst, Linux 6.18).
+    fn processor_time(&self) -> Result<Duration> {
+        let folder = format!("/proc/{}/task", self.child.id());
+        let mut nanos = 0;
+        for task in fs::read_dir(&folder).with_context(|| format!("list {folder}"))? {
+            // A thread may have ended.
+            let text = fs::read_to_string(task?.path().join("schedstat")).unwrap_or_default();
+            nanos += text.split(' ').next().and_then(|word| word.parse().ok()).unwrap_or(0);
+        }
+        Ok(Duration::from_nanos(nanos))
+    }
+}

@@ -1,0 +1,222 @@
+//! Who receives: nobody, a program that drops, our back ends, the peers.
+
+use std::ffi::OsString;
+use std::process::Command;
+use std::time::Duration;
+
+use super::INTERFACE;
+
+/// The buffer that everybody gets, in MiB.
+pub(super) const BUFFER: u64 = 64;
+
+/// One who receives.
+#[derive(Clone, Debug)]
+pub(super) struct Subject {
+    pub(super) name: String,
+    pub(super) kind: Kind,
+}
+
+impl Subject {
+    /// The program, of one that captures.
+    pub(super) fn capture(&self) -> Option<&Capture> {
+        match &self.kind {
+            Kind::Capture(capture) => Some(capture),
+            Kind::Stack | Kind::Drop => None,
+        }
+    }
+
+    /// True when the host's stack gets the packets.
+    pub(super) fn passes(&self) -> bool {
+        match &self.kind {
+            Kind::Stack => true,
+            Kind::Drop => false,
+            Kind::Capture(capture) => capture.passes,
+        }
+    }
+}
+
+/// What runs on the receiving host.
+#[derive(Clone, Debug)]
+pub(super) enum Kind {
+    /// Nothing: the host's stack takes the packets.
+    Stack,
+    /// An XDP program that drops every packet.
+    Drop,
+    /// A program that captures.
+    Capture(Capture),
+}
+
+/// A program that captures, and how it tells what it does.
+#[derive(Clone, Debug)]
+pub(super) struct Capture {
+    /// The program and its arguments.
+    pub(super) line: Vec<OsString>,
+    /// What it writes on standard error when it has begun.
+    ready: &'static str,
+    /// How long it may sleep while there are packets in its buffer.
+    pub(super) nap: Duration,
+    /// The words on standard error that the count of captured packets stands beside.
+    count: Count,
+    /// The host's stack gets the packets, too.
+    passes: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Count {
+    Before(&'static str),
+    After(&'static str),
+}
+
+impl Capture {
+    /// True when what it wrote says that it has begun.
+    pub(super) fn has_begun(&self, text: &str) -> bool {
+        text.contains(self.ready)
+    }
+
+    /// The packets that it says it captured.
+    pub(super) fn captured(&self, text: &str) -> Option<u64> {
+        match self.count {
+            Count::Before(words) => number(text[..text.find(words)?].split_whitespace().last()?),
+            Count::After(words) => {
+                number(text[text.find(words)? + words.len()..].split_whitespace().next()?)
+            }
+        }
+    }
+
+    /// The command line, as one would type it.
+    pub(super) fn text(&self) -> String {
+        let words: Vec<_> = self.line.iter().map(|word| word.to_string_lossy()).collect();
+        words.join(" ")
+    }
+}
+
+/// A number, its digits perhaps grouped by commas.
+fn number(text: &str) -> Option<u64> {
+    text.replace(',', "").parse().ok()
+}
+
+/// All there are, in the order of the table.
+pub(super) fn all() -> Vec<Subject> {
+    let mut subjects = vec![
+        Subject { name: FLOOR.into(), kind: Kind::Drop },
+        Subject { name: STACK.into(), kind: Kind::Stack },
+    ];
+    subjects.extend(OURS.iter().map(|(name, flags, passes)| ours(name, flags, *passes)));
+    subjects.extend([tcpdump(), dumpcap(), netsniff()].into_iter().flatten());
+    subjects
+}
+
+/// Names of those that others are compared with.
+pub(super) const FLOOR: &str = "XDP_DROP";
+pub(super) const STACK: &str = "no capture";
+pub(super) const RING: &str = "linerate ring";
+pub(super) const TCPDUMP: &str = "tcpdump";
+
+/// Name, flags, and whether the host's stack gets the packets.
+const OURS: &[(&str, &[&str], bool)] = &[
+    ("linerate tap-xdp exclusive", &["--backend", "tap-xdp", "--exclusive"], false),
+    (
+        "linerate tap-xdp exclusive sampled",
+        &["--backend", "tap-xdp", "--exclusive", "--timestamps", "sampled"],
+        false,
+    ),
+    (
+        "linerate tap-xdp exclusive tsc",
+        &["--backend", "tap-xdp", "--exclusive", "--timestamps", "tsc"],
+        false,
+    ),
+    ("linerate tap-xdp", &["--backend", "tap-xdp"], true),
+    ("linerate tap-xdp sampled", &["--backend", "tap-xdp", "--timestamps", "sampled"], true),
+    ("linerate tap", &["--backend", "tap"], true),
+    ("linerate tap sampled", &["--backend", "tap", "--timestamps", "sampled"], true),
+    ("linerate xdp", &["--backend", "xdp"], false),
+    (RING, &["--backend", "ring"], true),
+    ("linerate socket", &["--backend", "socket"], true),
+];
+
+fn ours(name: &str, flags: &[&str], passes: bool) -> Subject {
+    let program = std::env::current_exe().unwrap_or_else(|_| "linerate".into());
+    let buffer = format!("{BUFFER}M");
+    let mut line = vec![program.into_os_string()];
+    line.extend(["capture", "-i", INTERFACE, "-B", &buffer, "-w", "/dev/null"].map(Into::into));
+    line.extend(flags.iter().map(Into::into));
+    let capture = Capture {
+        line,
+        ready: "listening on",
+        nap: Duration::from_millis(200),
+        count: Count::Before(" packets captured"),
+        passes,
+    };
+    Subject { name: name.into(), kind: Kind::Capture(capture) }
+}
+
+fn tcpdump() -> Option<Subject> {
+    let buffer = (BUFFER << 10).to_string();
+    let arguments = ["tcpdump", "-i", INTERFACE, "-n", "-B", &buffer, "-w", "/dev/null"];
+    peer(&arguments, "listening on", Duration::from_millis(1200), " packets captured")
+}
+
+fn dumpcap() -> Option<Subject> {
+    let buffer = BUFFER.to_string();
+    let arguments = ["dumpcap", "-q", "-i", INTERFACE, "-B", &buffer, "-w", "/dev/null"];
+    let subject = peer(&arguments, "File: ", Duration::from_millis(600), "")?;
+    Some(counted(subject, Count::After("Packets captured: ")))
+}
+
+fn netsniff() -> Option<Subject> {
+    let buffer = format!("{BUFFER}MiB");
+    let arguments = ["netsniff-ng", "-i", INTERFACE, "-o", "/dev/null", "-s", "-S", &buffer];
+    peer(&arguments, "Running!", Duration::from_millis(600), "packets passed filter")
+}
+
+fn counted(mut subject: Subject, count: Count) -> Subject {
+    if let Kind::Capture(capture) = &mut subject.kind {
+        capture.count = count;
+    }
+    subject
+}
+
+/// A program that others wrote, named with its version; `None` where it is not installed.
+fn peer(line: &[&str], ready: &'static str, nap: Duration, count: &'static str) -> Option<Subject> {
+    let name = format!("{} {}", line[0], version(line[0])?);
+    let line = line.iter().map(Into::into).collect();
+    let capture = Capture { line, ready, nap, count: Count::Before(count), passes: true };
+    Some(Subject { name, kind: Kind::Capture(capture) })
+}
+
+/// The first word with a digit that `--version` prints.
+fn version(program: &str) -> Option<String> {
+    let output = Command::new(program).arg("--version").output().ok()?;
+    let text = [output.stdout, output.stderr].concat();
+    let text = String::from_utf8_lossy(&text).into_owned();
+    let has_digit = |word: &&str| word.chars().any(|c| c.is_ascii_digit());
+    Some(text.split_whitespace().find(has_digit).unwrap_or("of unknown version").into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn capture(count: Count) -> Capture {
+        let Subject { kind: Kind::Capture(capture), .. } = ours("us", &[], true) else {
+            unreachable!("ours capture");
+        };
+        Capture { count, ..capture }
+    }
+
+    #[test]
+    fn counts_are_found_in_what_the_programs_say() {
+        let tcpdump = "12 packets captured\n13 packets received by filter\n";
+        let linerate = "linerate: listening on wire0\n1,234,567 packets captured\n";
+        let netsniff = "\n        99  packets incoming (0 unread on exit)\n        \
+                        99  packets passed filter\n";
+        let dumpcap = "Packets captured: 77\nPackets received/dropped on interface";
+        let before = capture(Count::Before(" packets captured"));
+        assert_eq!(before.captured(tcpdump), Some(12));
+        assert_eq!(before.captured(linerate), Some(1_234_567));
+        assert_eq!(before.captured("no such thing"), None);
+        let passed = capture(Count::Before("packets passed filter"));
+        assert_eq!(passed.captured(netsniff), Some(99));
+        assert_eq!(capture(Count::After("Packets captured: ")).captured(dumpcap), Some(77));
+    }
+}
