@@ -7,6 +7,7 @@ use linerate_bpf::classic::{Instruction as Classic, Program, opcode};
 use linerate_bpf::extended::Register::{R0, R1, R7, R8};
 use linerate_bpf::extended::{Alu, Assembler, Instruction, Predicate, Size, Test};
 use linerate_capture::{Backend, Config, Directions, Filter, open, open_many};
+use linerate_lab::traffic::live::{Frame, Load, Sender};
 use linerate_lab::traffic::{send_frames, tagged};
 use linerate_lab::{Host, Lab, need};
 
@@ -290,4 +291,19 @@ fn an_interrupt_ends_a_wait_and_holds_no_packets_back() {
     send_frames(lab.host("a"), &frames(100, 60)).unwrap();
     await_seen(&mut capture.source, 100);
     assert_eq!(finish(&mut capture.source).0.len(), 100);
+}
+
+#[test]
+fn at_line_rate_every_frame_is_accounted_for() {
+    let Some(lab) = pair(1) else { return };
+    let (a, b) = (lab.host("a"), lab.host("b"));
+    let mut capture = open_on(b, &config_xdp(b));
+    let load = Load::new(Frame::udp(a, b, 9, 60), 500_000);
+    let sender = Sender::start(a, b, &load).unwrap();
+    let mut delivered = fetch(&mut capture.source, 1).len();
+    let report = sender.finish().unwrap();
+    let (rest, stats) = finish(&mut capture.source);
+    delivered += rest.len();
+    assert_eq!((stats.seen, stats.delivered), (report.packets, delivered as u64), "{report:?}");
+    assert_eq!(report.packets + report.lost, 500_000);
 }

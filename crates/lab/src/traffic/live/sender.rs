@@ -18,7 +18,7 @@ use crate::host::inside;
 pub struct Sender {
     shares: Vec<Arc<Share>>,
     threads: Vec<JoinHandle<Result<Duration>>>,
-    receiver: Receiver,
+    wire: Wire,
     asked: Option<f64>,
 }
 
@@ -33,7 +33,7 @@ impl Sender {
     /// When the load names no core.
     pub fn start(from: &Host, to: &Host, load: &Load) -> Result<Self> {
         assert!(!load.cores.is_empty(), "a load needs a core");
-        let receiver = Receiver::new(to)?;
+        let wire = Wire::new(from, to)?;
         let share = |index| Share::new(load, index, from.interface_index()).map(Arc::new);
         let shares = (0..load.cores.len()).map(share).collect::<Result<Vec<_>>>()?;
         let frame: Arc<[u8]> = load.frame.0.as_slice().into();
@@ -42,7 +42,7 @@ impl Sender {
             from.spawn_on(*core, move || share.run(&frame))
         };
         let threads = shares.iter().zip(&load.cores).map(start).collect();
-        Ok(Self { shares, threads, receiver, asked: load.rate })
+        Ok(Self { shares, threads, wire, asked: load.rate })
     }
 
     /// Frames given to the wire so far.
@@ -77,11 +77,11 @@ impl Sender {
         let shares = self.shares.iter().map(|share| share.progress());
         let shares = shares.collect::<Result<Vec<_>>>()?;
         let sent = shares.iter().map(|share| share.sent).sum();
-        let received = self.receiver.wait_for(sent)?;
+        let arrived = self.wire.wait_for(sent)?;
         Ok(Report {
-            packets: received.received,
-            bytes: received.received_bytes,
-            lost: received.received_dropped,
+            packets: arrived.packets,
+            bytes: arrived.bytes,
+            lost: arrived.lost,
             elapsed: elapsed(&shares),
             cpu,
             asked: self.asked,
@@ -109,58 +109,84 @@ fn elapsed(shares: &[Progress]) -> Duration {
     Duration::from_nanos(began.zip(ended).map_or(0, |(began, ended)| ended.saturating_sub(began)))
 }
 
-/// The receiving interface, and its counters before.
+/// Both ends of the wire, and their counters before.
 #[derive(Debug)]
-struct Receiver {
+struct Wire {
+    from: End,
+    to: End,
+}
+
+#[derive(Debug)]
+struct End {
     namespace: Namespace,
     index: u32,
     before: Counters,
 }
 
+/// What became of the frames.
+#[derive(Clone, Copy, Debug)]
+struct Arrived {
+    packets: u64,
+    bytes: u64,
+    /// Frames that found the receiving interface's queue full. The sender's end counts them; among the
+    /// losses of the receiver's are those of an AF_XDP socket, too (`veth_get_stats64` in
+    /// drivers/net/veth.c, Linux 6.18).
+    lost: u64,
+}
+
 /// How long frames may lie in the receiving interface's queue.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-impl Receiver {
-    fn new(host: &Host) -> Result<Self> {
-        let namespace = host.namespace().try_clone()?;
-        Ok(Self { namespace, index: host.interface_index(), before: host.counters()? })
+impl Wire {
+    fn new(from: &Host, to: &Host) -> Result<Self> {
+        Ok(Self { from: End::new(from)?, to: End::new(to)? })
     }
 
     /// What it took since, as soon as that and its losses make up `sent`.
-    fn wait_for(&self, sent: u64) -> Result<Counters> {
+    fn wait_for(&self, sent: u64) -> Result<Arrived> {
         let start = Instant::now();
         loop {
             let since = self.since()?;
-            let arrived = since.received + since.received_dropped;
+            let arrived = since.packets + since.lost;
             if arrived == sent {
                 return Ok(since);
             }
             if arrived > sent || arrived == 0 || start.elapsed() > PATIENCE {
-                return Err(unbalanced(sent, &since));
+                return Err(unbalanced(sent, since));
             }
             thread::sleep(Duration::from_millis(1));
         }
     }
 
-    fn since(&self) -> Result<Counters> {
-        let now = inside(&self.namespace, || interface::by_index(self.index))?.counters;
-        Ok(Counters {
-            received: now.received - self.before.received,
-            received_bytes: now.received_bytes - self.before.received_bytes,
-            received_dropped: now.received_dropped - self.before.received_dropped,
-            ..Counters::default()
+    fn since(&self) -> Result<Arrived> {
+        let (from, to) = (self.from.now()?, self.to.now()?);
+        Ok(Arrived {
+            packets: to.received - self.to.before.received,
+            bytes: to.received_bytes - self.to.before.received_bytes,
+            lost: from.sent_dropped - self.from.before.sent_dropped,
         })
     }
 }
 
-fn unbalanced(sent: u64, since: &Counters) -> Error {
+impl End {
+    fn new(host: &Host) -> Result<Self> {
+        let namespace = host.namespace().try_clone()?;
+        Ok(Self { namespace, index: host.interface_index(), before: host.counters()? })
+    }
+
+    fn now(&self) -> Result<Counters> {
+        Ok(inside(&self.namespace, || interface::by_index(self.index))?.counters)
+    }
+}
+
+fn unbalanced(sent: u64, since: Arrived) -> Error {
     let asked = "count live frames";
-    if since.received + since.received_dropped == 0 {
+    let Arrived { packets, lost, .. } = since;
+    if packets + lost == 0 {
         let answered = format!("of {sent} frames the receiving interface took none");
         return Error::new(ErrorKind::Unsupported, asked, answered)
             .advise("it needs an XDP program, or GRO switched on");
     }
-    let (received, lost) = (since.received, since.received_dropped);
-    let answered = format!("{sent} sent, {received} received and {lost} lost");
+    let answered = format!("{sent} sent, {packets} received and {lost} lost");
     Error::new(ErrorKind::Io, asked, answered).advise("keep other traffic off the wire")
 }
