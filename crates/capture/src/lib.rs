@@ -41,6 +41,7 @@ mod live;
 mod merged;
 mod open;
 mod privilege;
+pub mod synthetic;
 mod threads;
 mod xsk;
 

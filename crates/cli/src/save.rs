@@ -79,6 +79,11 @@ impl SavePlan {
         self
     }
 
+    /// The same plan, but nothing is written.
+    pub(crate) fn discarding(self) -> Self {
+        Self { discards: true, ..self }
+    }
+
     /// Opens the first file, for packets of `interfaces` from `start` on, or from the first packet on.
     ///
     /// # Errors

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use linerate::base::TimestampSource;
 use linerate::capture::Backend;
 
-use super::{PrintArgs, SaveArgs};
+use super::{PrintArgs, SaveArgs, SimulateArgs};
 use crate::units::{self, Threads};
 
 /// Capture live packets, and print or save them.
@@ -104,6 +104,9 @@ pub(crate) struct CaptureArgs {
     #[command(flatten)]
     pub(crate) save: SaveArgs,
 
+    #[command(flatten)]
+    pub(crate) simulate: SimulateArgs,
+
     /// The filter, as in pcap-filter(7); several words are joined by spaces.
     #[arg(value_name = "FILTER")]
     pub(crate) filter: Vec<OsString>,
@@ -177,6 +180,8 @@ Examples:
   linerate capture -i eth0 -w day.pcap -C 100 -W 10    a ring of ten files of 100 MB
   linerate capture -i eth0 -w %H%M.pcapng -G 60        a file a minute
   linerate capture -i eth0 --json port 53 | jq .       as JSON
+  linerate capture --simulate capture -w /data/f --for 30s
+                                                       what the disk under /data sustains
   linerate capture -i eth1 --exclusive --threads auto -w mirror.pcapng
                                                        all of a mirror port, by all its queues
 

@@ -10,6 +10,7 @@ mod interfaces;
 mod print;
 mod read;
 mod save;
+mod simulate;
 
 pub(crate) use bench::{BenchArgs, BenchName};
 pub(crate) use capture::{CaptureArgs, DirectionArg};
@@ -18,6 +19,7 @@ pub(crate) use interfaces::InterfacesArgs;
 pub(crate) use print::PrintArgs;
 pub(crate) use read::ReadArgs;
 pub(crate) use save::{FormatArg, SaveArgs};
+pub(crate) use simulate::{SimulateArg, SimulateArgs};
 
 use clap::{Parser, Subcommand, ValueEnum};
 

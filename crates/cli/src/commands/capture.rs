@@ -1,6 +1,7 @@
 //! `linerate capture`: a live interface to lines, or to savefiles.
 
 mod running;
+mod simulated;
 
 use std::io::{self, IsTerminal};
 use std::net::Ipv4Addr;
@@ -10,7 +11,7 @@ use linerate::base::LinkType;
 use linerate::capture::{self, Backend, Config, Directions, Interrupt};
 use linerate::sys::capability::User;
 
-use crate::args::{CaptureArgs, DirectionArg, InterfacesArgs};
+use crate::args::{CaptureArgs, DirectionArg, InterfacesArgs, SimulateArg};
 use crate::commands::{filter, interfaces};
 use crate::exit::{Outcome, usage};
 use crate::save::SavePlan;
@@ -20,6 +21,9 @@ use crate::{compile, expression, output};
 pub(super) fn run(args: &CaptureArgs) -> Result<Outcome> {
     if args.list_interfaces {
         return interfaces::run(&InterfacesArgs::default());
+    }
+    if args.simulate.simulate == Some(SimulateArg::Capture) {
+        return simulated::run(args);
     }
     let plan = Plan::new(args)?;
     if args.list_link_types {
@@ -50,7 +54,12 @@ impl Plan {
         let interface = interface(args, &mut notes)?;
         let link_type = link_type(args, &interface)?;
         let text = expression::text(&args.filter, args.filter_file.as_deref())?;
-        let save = SavePlan::new(&args.save)?;
+        let mut save = SavePlan::new(&args.save)?;
+        let discards = args.simulate.simulate == Some(SimulateArg::Disk);
+        if discards {
+            save = save.map(SavePlan::discarding);
+            notes.push("simulating the disk: nothing will be written".into());
+        }
         let prints = save.is_none() || args.save.print;
         let mut config = config(args, interface)?;
         config.link_type = Some(link_type);

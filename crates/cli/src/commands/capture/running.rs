@@ -8,7 +8,7 @@ use linerate::capture::{self, Capture};
 use linerate::savefile::Totals;
 use linerate::sys::capability;
 
-use super::Plan;
+use super::{Plan, simulated};
 use crate::args::{CaptureArgs, PrintArgs};
 use crate::exit::Outcome;
 use crate::live::LiveLine;
@@ -51,10 +51,15 @@ pub(super) fn run(mut plan: Plan, args: &CaptureArgs) -> Result<Outcome> {
     consumers.extend(saver.as_mut().map(|saver| saver as _));
     let cores = capture::consumer_cores(&plan.config.interface)?;
     let mut sources: Vec<Sent<'_>> = captures.iter_mut().map(|c| &mut *c.source as _).collect();
+    let began = Instant::now();
     let (taken, result) = pump.run_all(&mut sources, consumers, &cores);
     let shown = printer.as_mut().map_or(Ok(()), Consumer::idle);
     let (summary, saved) = settle(&mut captures, &taken, saver.as_mut())?;
     summary::report(&summary, &pump.form, &mut pump.live);
+    if let Some(saver) = saver.as_ref().filter(|_| args.simulate.simulate.is_some()) {
+        let what = "simulated: nothing was written";
+        simulated::report(what, &saver.totals(), began.elapsed());
+    }
     result.and(shown).and(saved)?;
     Ok(if args.strict && summary::lost(&summary.sum) { Outcome::Lost } else { Outcome::Success })
 }
@@ -108,7 +113,7 @@ fn announce(capture: &Capture, plan: &Plan) {
     ));
 }
 
-fn now() -> Timestamp {
+pub(super) fn now() -> Timestamp {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Timestamp::EPOCH + since
 }
