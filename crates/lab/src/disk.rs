@@ -1,4 +1,4 @@
-//! A disk that fills up soon: a file system in memory that nobody else sees.
+//! Disks with faults: file systems in memory that nobody else sees.
 
 use std::panic::resume_unwind;
 use std::path::Path;
@@ -21,10 +21,23 @@ pub fn with_small_disk<T: Send>(
     bytes: u64,
     work: impl FnOnce() -> T + Send,
 ) -> Result<T> {
-    let disk = PrivateMount::tmpfs(folder, bytes)?;
-    let on_thread = || disk.mount().map(|()| work());
-    thread::scope(|scope| scope.spawn(on_thread).join())
-        .unwrap_or_else(|panic| resume_unwind(panic))
+    on_thread(&PrivateMount::tmpfs(folder, bytes)?, work)
+}
+
+/// As [`with_small_disk`], but the disk takes no direct writes (O_DIRECT) and never fills up.
+///
+/// # Errors
+/// Without root, or when the folder is not there.
+///
+/// # Panics
+/// When `work` does, with the same payload.
+pub fn with_indirect_disk<T: Send>(folder: &Path, work: impl FnOnce() -> T + Send) -> Result<T> {
+    on_thread(&PrivateMount::ramfs(folder)?, work)
+}
+
+fn on_thread<T: Send>(disk: &PrivateMount, work: impl FnOnce() -> T + Send) -> Result<T> {
+    let mounted = || disk.mount().map(|()| work());
+    thread::scope(|scope| scope.spawn(mounted).join()).unwrap_or_else(|panic| resume_unwind(panic))
 }
 
 /// Has the program find at `folder` an empty disk with room for `bytes`, rounded up to whole

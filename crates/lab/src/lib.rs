@@ -18,7 +18,7 @@
 //! - [`Host`]: running threads and programs inside, breaking the wire
 //! - [`Child`]: programs that do not outlive their use
 //! - [`traffic`]: packets of an exact number, or as many as a core can send
-//! - [`disk`]: a disk that fills up soon
+//! - [`disk`]: disks that fill up soon, or refuse direct writes
 //! - [`need`]: what a test needs of the machine, and skipping aloud without it
 
 mod build;

@@ -30,6 +30,14 @@ impl PrivateMount {
         Ok(Self { kind: c"tmpfs", folder: c_path(folder)?, options })
     }
 
+    /// A file system in memory, without a limit and without direct writes (O_DIRECT), at `folder`.
+    ///
+    /// # Errors
+    /// When the path holds a zero byte.
+    pub fn ramfs(folder: &Path) -> Result<Self> {
+        Ok(Self { kind: c"ramfs", folder: c_path(folder)?, options: CString::default() })
+    }
+
     /// `/sys` as the network namespace shows it that the mounting thread is in.
     pub fn sysfs() -> Self {
         Self { kind: c"sysfs", folder: c"/sys".to_owned(), options: CString::default() }

@@ -1,6 +1,7 @@
 //! The command, end to end: real traffic between hosts made for the purpose, real peers.
 
 mod capture;
+mod disk;
 mod documents;
 mod faults;
 mod filter;
