@@ -69,6 +69,11 @@ fn become_root() -> Result<()> {
 fn save(server: &Host, client: &Host, file: &Path) -> Result<Stats> {
     let interrupt = Interrupt::new()?;
     let mut capture = server.run(|| open(server, &interrupt))?;
+    capture.notes.iter().try_for_each(output::line)?;
+    output::line(format_args!(
+        "listening on {}, back end {}",
+        capture.interface.name, capture.backend
+    ))?;
     let requests = Requests::default();
     thread::scope(|scope| {
         let talk = scope.spawn(|| {

@@ -62,5 +62,6 @@ fn the_demo_shows_a_capture_that_balances() {
     }
     let demo = linerate(["demo"]).success().stdout;
     assert!(demo.contains("HTTP: GET / HTTP/1.1"), "{demo}");
+    assert!(demo.contains("listening on wire0, back end "), "{demo}");
     assert!(demo.contains("Every packet is accounted for"), "{demo}");
 }

@@ -5,6 +5,7 @@ mod disk;
 mod documents;
 mod faults;
 mod filter;
+mod host;
 mod peers;
 mod privileges;
 mod read;

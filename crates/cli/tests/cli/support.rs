@@ -14,6 +14,12 @@ use linerate_lab::{Child, Host, Lab, need};
 /// The path of the command.
 pub(crate) const LINERATE: &str = env!("CARGO_BIN_EXE_linerate");
 
+/// The back ends that show all that an interface receives, and leave it to the host.
+pub(crate) const BACKENDS: [&str; 2] = ["ring", "socket"];
+
+/// Those of them that also show what it sends.
+pub(crate) const BOTH_WAYS: [&str; 2] = ["ring", "socket"];
+
 /// What a finished command left.
 #[derive(Debug)]
 pub(crate) struct Finished {

@@ -10,10 +10,7 @@ use ::linerate::{capture, sys};
 use linerate_lab::traffic::Flow;
 use linerate_lab::{Lab, need};
 
-use crate::support::{Finished, Live, count, linerate, send, text};
-
-/// The back ends that share packets among threads.
-const BACKENDS: [&str; 2] = ["ring", "socket"];
+use crate::support::{BACKENDS, Finished, Live, count, linerate, send, text};
 
 /// Two silent hosts whose interfaces have so many queues.
 fn wide_pair(queues: u32) -> Option<Lab> {
