@@ -3,7 +3,7 @@
 //! [`open()`] takes a [`Config`] and gives a [`Capture`] with a [`Source`](linerate_base::Source), by the
 //! best back end that works here, and says so when that is not the best one there is. [`open_file`]
 //! gives the packets of a savefile. [`Filtered`] filters any source in user space. [`interfaces()`] and
-//! [`link_types`] tell what there is to capture; [`Interrupt`] ends a wait from outside.
+//! [`link_types`] tell what there is to capture, a [`Prober`] by which back ends; [`Interrupt`] ends a wait from outside.
 //!
 //! What a live source promises:
 //!
@@ -41,6 +41,7 @@ mod live;
 mod merged;
 mod open;
 mod privilege;
+mod probe;
 pub mod synthetic;
 mod threads;
 mod xsk;
@@ -52,4 +53,5 @@ pub use interfaces::{Capturable, interfaces, link_types};
 pub use interrupt::Interrupt;
 pub use merged::merge;
 pub use open::{Capture, open, open_many};
+pub use probe::{Probe, Prober, Support};
 pub use threads::{best_threads, consumer_cores};

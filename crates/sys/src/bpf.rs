@@ -14,7 +14,6 @@ mod link;
 mod map;
 mod map_spec;
 mod object;
-mod privilege;
 mod program;
 mod run;
 mod verifier;

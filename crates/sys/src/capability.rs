@@ -1,11 +1,16 @@
 //! What this process may do, and giving it up.
 
+mod explain;
+
 use std::ffi::CString;
 use std::io;
 use std::mem::MaybeUninit;
 use std::ptr;
 
 use crate::process;
+
+pub use explain::explain;
+pub(crate) use explain::has_for_bpf;
 
 /// A privilege that the kernel checks on its own (capabilities(7)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

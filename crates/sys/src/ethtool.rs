@@ -4,6 +4,7 @@
 //! structures are those of `linux/ethtool.h`, Linux 6.12.
 
 mod channels;
+mod clock;
 
 use std::ffi::c_char;
 use std::io;
@@ -13,6 +14,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use linerate_base::{Error, ErrorKind, Result};
 
 pub use channels::{receive_queues, set_queues};
+pub use clock::stamps_receipt;
 
 /// A part of packet processing that a driver, or the kernel in its name, can take over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -7,7 +7,7 @@ use linerate_base::{Error, ErrorKind, Result};
 use netlink_packet_core::NLM_F_DUMP;
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::address::{AddressAttribute, AddressMessage};
-use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage, Stats64};
+use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage, LinkXdp, Stats64};
 
 use crate::{ethtool, netlink};
 
@@ -38,6 +38,8 @@ pub struct Interface {
     pub receive_queues: u32,
     /// Number of transmit queues that it was made with.
     pub transmit_queues: u32,
+    /// The number of the XDP program that is attached to it, if one is.
+    pub xdp_program: Option<u32>,
     /// What went through it.
     pub counters: Counters,
 }
@@ -178,9 +180,19 @@ fn take(interface: &mut Interface, attribute: LinkAttribute) {
         LinkAttribute::Address(address) => interface.hardware_address = address,
         LinkAttribute::NumRxQueues(count) => interface.receive_queues = count,
         LinkAttribute::NumTxQueues(count) => interface.transmit_queues = count,
+        LinkAttribute::Xdp(attributes) => interface.xdp_program = xdp_program(&attributes),
         LinkAttribute::Stats64(stats) => interface.counters = counters(&stats),
         _ => {}
     }
+}
+
+/// A program by itself has one number; those of several modes have one each.
+fn xdp_program(attributes: &[LinkXdp]) -> Option<u32> {
+    use LinkXdp::{DrvProgId, HwProgId, ProgId, SkbProgId};
+    attributes.iter().find_map(|attribute| match attribute {
+        ProgId(id) | DrvProgId(id) | SkbProgId(id) | HwProgId(id) if *id != 0 => Some(*id),
+        _ => None,
+    })
 }
 
 fn counters(stats: &Stats64) -> Counters {

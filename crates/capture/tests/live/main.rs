@@ -9,4 +9,5 @@ mod faults;
 mod gate;
 mod overload;
 mod privilege;
+mod probe;
 mod xdp;

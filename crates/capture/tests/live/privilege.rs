@@ -18,7 +18,8 @@ fn without_the_privilege_the_error_has_the_command_that_gives_it() {
     let error = error.join().unwrap();
     assert_eq!(error.kind(), ErrorKind::Permission);
     let program = std::env::current_exe().unwrap();
-    let command = format!("sudo setcap cap_net_raw,cap_bpf+ep '{}'", program.display());
+    let command =
+        format!("sudo setcap cap_net_raw,cap_net_admin,cap_bpf+ep '{}'", program.display());
     assert!(error.to_string().contains(&command), "{error}");
 }
 

@@ -4,7 +4,7 @@ use clap::Args;
 #[derive(Debug, Default, Args)]
 #[command(after_help = "Example:\n  linerate interfaces --json | jq -r '.[].name'")]
 pub(crate) struct InterfacesArgs {
-    /// Show addresses, driver, queues and link types.
+    /// Show addresses, driver, queues, link types, and by which back ends each can be captured.
     #[arg(short = 'v', long)]
     pub(crate) verbose: bool,
 

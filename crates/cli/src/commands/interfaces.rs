@@ -1,9 +1,11 @@
 //! `linerate interfaces`: what can be captured on.
 
+mod abilities;
+
 use std::fmt::Write as _;
 
 use anyhow::Result;
-use linerate::capture::{self, Capturable};
+use linerate::capture::{self, Capturable, Prober};
 use linerate::sys::interface::Interface;
 use serde_json::{Value, json};
 
@@ -14,7 +16,8 @@ use crate::output;
 pub(crate) fn run(args: &InterfacesArgs) -> Result<Outcome> {
     let all = capture::interfaces()?;
     let text = if args.json {
-        let values: Vec<_> = all.iter().map(value).collect();
+        let prober = Prober::new();
+        let values: Vec<_> = all.iter().map(|capturable| value(capturable, &prober)).collect();
         serde_json::to_string_pretty(&values)? + "\n"
     } else {
         listing(&all, args.verbose)
@@ -38,10 +41,11 @@ pub(crate) fn link_types(interface: &str) -> Result<Outcome> {
 
 fn listing(all: &[Capturable], verbose: bool) -> String {
     let mut text = String::new();
+    let prober = verbose.then(Prober::new);
     for (number, capturable) in (1..).zip(all) {
         let _ = writeln!(text, "{number}.{} {}", capturable.name, state(capturable));
-        if verbose {
-            text += &details(capturable);
+        if let Some(prober) = &prober {
+            text += &details(capturable, prober);
         }
     }
     text
@@ -60,24 +64,27 @@ fn state(capturable: &Capturable) -> String {
     format!("[{}]", names.join(", "))
 }
 
-fn details(capturable: &Capturable) -> String {
+fn details(capturable: &Capturable, prober: &Prober) -> String {
     let types: Vec<_> = capturable.link_types.iter().map(ToString::to_string).collect();
-    let mut text = format!("    link types  {}\n", types.join(", "));
-    let Some(interface) = &capturable.interface else { return text };
-    let mut line = |name: &str, value: &str| {
-        if !value.is_empty() {
-            let _ = writeln!(text, "    {name:<11} {value}");
-        }
-    };
-    line("address", &hardware_address(interface));
-    line("addresses", &addresses(interface).join(", "));
-    line("MTU", &interface.mtu.to_string());
-    line("driver", interface.driver.as_deref().unwrap_or_default());
-    line(
-        "queues",
-        &format!("{} receive, {} transmit", interface.receive_queues, interface.transmit_queues),
-    );
+    let mut lines = vec![("link types", types.join(", "))];
+    lines.extend(capturable.interface.iter().flat_map(properties));
+    lines.extend(abilities::lines(&prober.probe(capturable), capturable.interface.is_some()));
+    let mut text = String::new();
+    for (name, value) in lines.iter().filter(|(_, value)| !value.is_empty()) {
+        let _ = writeln!(text, "    {name:<11} {value}");
+    }
     text
+}
+
+fn properties(interface: &Interface) -> [(&'static str, String); 5] {
+    let Interface { receive_queues, transmit_queues, .. } = interface;
+    [
+        ("address", hardware_address(interface)),
+        ("addresses", addresses(interface).join(", ")),
+        ("MTU", interface.mtu.to_string()),
+        ("driver", interface.driver.clone().unwrap_or_default()),
+        ("queues", format!("{receive_queues} receive, {transmit_queues} transmit")),
+    ]
 }
 
 fn hardware_address(interface: &Interface) -> String {
@@ -89,11 +96,12 @@ fn addresses(interface: &Interface) -> Vec<String> {
     interface.addresses.iter().map(|a| format!("{}/{}", a.ip, a.prefix)).collect()
 }
 
-fn value(capturable: &Capturable) -> Value {
+fn value(capturable: &Capturable, prober: &Prober) -> Value {
     let types: Vec<_> = capturable.link_types.iter().map(ToString::to_string).collect();
     let mut value = json!({ "name": capturable.name, "link_types": types });
-    if let (Value::Object(fields), Some(interface)) = (&mut value, &capturable.interface) {
-        fields.extend(known(interface));
+    if let Value::Object(fields) = &mut value {
+        fields.extend(capturable.interface.iter().flat_map(known));
+        fields.extend(abilities::fields(&prober.probe(capturable)));
     }
     value
 }
@@ -110,6 +118,7 @@ fn known(interface: &Interface) -> serde_json::Map<String, Value> {
         ("driver", json!(interface.driver)),
         ("receive_queues", json!(interface.receive_queues)),
         ("transmit_queues", json!(interface.transmit_queues)),
+        ("xdp_program", json!(interface.xdp_program)),
     ];
     fields.into_iter().map(|(name, value)| (name.into(), value)).collect()
 }

@@ -47,10 +47,12 @@ fn usage_errors_have_status_two() {
 fn interfaces_are_listed_for_people_and_programs() {
     assert!(linerate(["interfaces"]).success().stdout.contains("lo [Up"));
     assert_eq!(linerate(["interfaces"]).stdout, linerate(["capture", "-D"]).success().stdout);
-    assert!(linerate(["interfaces", "-v"]).success().stdout.contains("127.0.0.1/8"));
+    let verbose = linerate(["interfaces", "-v"]).success().stdout;
+    assert!(verbose.contains("127.0.0.1/8") && verbose.contains("by default"), "{verbose}");
     let all: Value =
         serde_json::from_str(&linerate(["interfaces", "--json"]).success().stdout).unwrap();
     assert!(all.as_array().unwrap().iter().any(|i| i["name"] == "lo" && i["loopback"] == true));
+    assert!(all.as_array().unwrap().iter().all(|i| i["default"]["reason"].is_string()));
     let types = linerate(["capture", "-i", "lo", "-L"]).success().stdout;
     assert_eq!(types, "EN10MB (Ethernet)\n");
 }

@@ -30,7 +30,7 @@ fn without_privileges_the_error_gives_the_command_that_helps() {
     let mut command = Command::new(&program);
     let done = finish(command.args(["capture", "-i", "lo"]).uid(NOBODY).gid(NOBODY));
     assert_eq!(done.code(), 1, "{done:?}");
-    let setcap = format!("setcap cap_net_raw,cap_bpf+ep '{}'", program.display());
+    let setcap = format!("setcap cap_net_raw,cap_net_admin,cap_bpf+ep '{}'", program.display());
     assert!(done.stderr.contains(&setcap), "{done:?}");
 }
 

@@ -4,8 +4,8 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 use linerate_base::{Error, ErrorKind, Result};
 
-use super::{Program, bpf, bpf_descriptor, command, privilege};
-use crate::capability::Capability;
+use super::{Program, bpf, bpf_descriptor, command};
+use crate::capability::{self, Capability};
 use crate::interface;
 
 /// Where on a packet's way into the host an XDP program runs. Values: `linux/if_link.h`.
@@ -167,7 +167,7 @@ fn xdp_refused(error: io::Error, index: u32, mode: XdpMode) -> Error {
         Some(libc::EOPNOTSUPP | libc::EINVAL | libc::ERANGE) if mode == XdpMode::Native => error
             .as_kind(ErrorKind::Unsupported)
             .advise("the driver has no XDP, or not with this MTU and these offloads"),
-        _ => privilege::explain(error, &[Capability::Bpf, Capability::NetAdmin]),
+        _ => capability::explain(error, &[Capability::Bpf, Capability::NetAdmin]),
     }
 }
 
@@ -190,7 +190,7 @@ fn tcx_refused(error: io::Error, interface: u32, way: Way) -> Error {
         Some(libc::ERANGE) => {
             error.as_kind(ErrorKind::Exhausted).advise("the interface has 64 TCX programs already")
         }
-        _ => privilege::explain(error, &[Capability::Bpf, Capability::NetAdmin]),
+        _ => capability::explain(error, &[Capability::Bpf, Capability::NetAdmin]),
     }
 }
 

@@ -1,7 +1,6 @@
 use linerate_base::{Error, Result};
 
-use super::privilege;
-use crate::capability::Capability;
+use crate::capability::{self, Capability};
 
 /// What kind of map. Values: `enum bpf_map_type`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,7 +100,7 @@ impl<'a> MapSpec<'a> {
     pub(super) fn refused(&self, error: Error) -> Error {
         match error.raw_os_error() {
             Some(libc::ENOMEM) => error.advise("ask for a smaller buffer, or free some memory"),
-            _ => privilege::explain(error, self.needed()),
+            _ => capability::explain(error, self.needed()),
         }
     }
 

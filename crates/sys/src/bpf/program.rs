@@ -5,8 +5,8 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use linerate_base::{Error, Result};
 
 use super::verifier::{LoadError, Log};
-use super::{bpf_descriptor, command, object_name, privilege};
-use crate::capability::Capability;
+use super::{bpf_descriptor, command, object_name};
+use crate::capability::{self, Capability};
 
 /// Where a program may be attached. Values: `enum bpf_prog_type`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -161,7 +161,7 @@ impl ProgramSpec<'_> {
     fn refused(&self, error: io::Error) -> LoadError {
         let error = Error::system(format!("load the BPF program {}", self.name), error);
         if error.raw_os_error() == Some(libc::EPERM) {
-            return LoadError::unverified(privilege::explain(error, self.kind.needed()));
+            return LoadError::unverified(capability::explain(error, self.kind.needed()));
         }
         if error.raw_os_error() == Some(libc::EOPNOTSUPP) && self.interface != 0 {
             return LoadError::unverified(error.advise("the driver gives programs no metadata"));

@@ -8,8 +8,7 @@ use std::io::Write;
 
 use linerate_base::{Error, ErrorKind};
 
-use super::privilege;
-use crate::capability::Capability;
+use crate::capability::{self, Capability};
 
 /// The kernel's refusal of a program, with all that its verifier said.
 #[derive(Debug)]
@@ -29,7 +28,7 @@ impl LoadError {
         let answer = format!("{}: {}", error.answered(), last_useful_lines(&log));
         let error = Error::new(kind_of(error), error.asked(), answer);
         let kept = keep(env::var_os(FILE).as_deref(), &error, &log);
-        let advice = if privilege::has(Capability::Perfmon) {
+        let advice = if capability::has_for_bpf(Capability::Perfmon) {
             kept
         } else {
             format!("the verifier is stricter with a process without CAP_PERFMON; {kept}")

@@ -18,3 +18,11 @@ mod umem;
 pub use queue::{Frame, Queue};
 pub use socket::{BusyPoll, Statistics};
 pub use umem::{FRAME_HEADROOM, FrameSize, Umem};
+
+/// Whether this process may open AF_XDP sockets.
+///
+/// # Errors
+/// `EAFNOSUPPORT` when the kernel has none; `EPERM` without CAP_NET_RAW.
+pub fn check() -> std::io::Result<()> {
+    socket::Socket::open().map(drop)
+}

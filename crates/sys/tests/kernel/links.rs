@@ -22,8 +22,11 @@ fn a_second_xdp_program_is_refused_and_the_first_left_alone() {
             assert_eq!(error.kind(), ErrorKind::Busy, "{error}");
             assert!(error.to_string().contains("left alone"), "{error}");
         }
-        assert_eq!(first.info().unwrap().interface, b.interface_index());
+        let first = first.info().unwrap();
+        assert_eq!(first.interface, b.interface_index());
+        assert_eq!(b.state().unwrap().xdp_program, Some(first.program));
     }
+    assert_eq!(b.state().unwrap().xdp_program, None);
     drop(attach(b, &program, XdpMode::Native).expect("dropped links leave nothing attached"));
 }
 
