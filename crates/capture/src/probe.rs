@@ -43,6 +43,9 @@ pub struct Probe {
 #[derive(Debug)]
 pub struct Prober(Machine);
 
+/// The back ends that can be asked for, best first.
+const BUILT: [Backend; 3] = [Backend::Xdp, Backend::Ring, Backend::Socket];
+
 /// The back ends that are taken unasked, best first: they leave the driver alone, and the host gets
 /// all of its packets.
 const UNASKED: [Backend; 3] = [Backend::Tap, Backend::Ring, Backend::Socket];
@@ -88,13 +91,12 @@ impl Prober {
     /// Asks what `capturable` can do.
     pub fn probe(&self, capturable: &Capturable) -> Probe {
         let place = Place::of(capturable);
-        let backends: Vec<_> =
-            Backend::ALL.map(|backend| (backend, self.backend(backend, &place))).into();
+        let backends: Vec<_> = BUILT.map(|backend| (backend, self.backend(backend, &place))).into();
         let (chosen, reason) = choose(&backends);
         Probe {
             backends,
             native_xdp: place.native_xdp(),
-            zero_copy: place.zero_copy().and(&self.0.xdp_socket),
+            zero_copy: place.zero_copy(),
             hardware_timestamps: place.hardware_timestamps(),
             chosen,
             reason,
@@ -102,10 +104,11 @@ impl Prober {
     }
 
     fn backend(&self, backend: Backend, place: &Place<'_>) -> Support {
-        let Machine { packet_socket, tcx, xdp, .. } = &self.0;
+        let Machine { packet_socket, tcx, xdp, xdp_socket } = &self.0;
         match backend {
-            Backend::Tap => place.has_packets_of_one_kind().and(tcx),
-            Backend::TapXdp => place.is_free_for_xdp().and(xdp),
+            Backend::Tap => place.has_packets_of_one_kind().and(tcx).and(packet_socket),
+            Backend::TapXdp => place.is_free_for_xdp().and(xdp).and(packet_socket),
+            Backend::Xdp => place.is_free_for_xdp().and(xdp).and(xdp_socket).and(packet_socket),
             Backend::Ring | Backend::Socket => packet_socket.clone(),
         }
     }

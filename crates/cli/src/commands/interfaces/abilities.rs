@@ -12,14 +12,15 @@ pub(super) fn lines(probe: &Probe, is_one: bool) -> Vec<(&'static str, String)> 
         .filter(|(_, support)| usable(support))
         .map(|(backend, _)| backend.name())
         .collect();
-    let mut lines = vec![("back ends", names.join(", "))];
+    let names = if names.is_empty() { "none".into() } else { names.join(", ") };
+    let mut lines = vec![("back ends", names)];
     for (backend, support) in &probe.backends {
         if let Support::No(reason) | Support::Unknown(reason) = support {
             lines.push(("", format!("{}{backend}: {reason}", word(support))));
         }
     }
-    let default = probe.chosen.map_or("none", |backend| backend.name());
-    lines.push(("by default", format!("{default} ({})", probe.reason)));
+    let default = probe.chosen.map(|backend| format!("{backend} ({})", probe.reason));
+    lines.push(("by default", default.unwrap_or("none".into())));
     if is_one {
         lines.push(("native XDP", answer(&probe.native_xdp)));
         lines.push(("zero copy", answer(&probe.zero_copy)));
