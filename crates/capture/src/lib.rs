@@ -5,6 +5,8 @@
 //! gives the packets of a savefile. [`Filtered`] filters any source in user space. [`interfaces()`] and
 //! [`link_types`] tell what there is to capture, a [`Prober`] by which back ends; [`Interrupt`] ends a wait from outside.
 //!
+//! [`Meter`] only counts, in the kernel, without any packet leaving it.
+//!
 //! What a live source promises:
 //!
 //! - **Nothing before the filter.** No packet that the filter turns away is delivered, not even one that
@@ -39,6 +41,7 @@ mod interrupt;
 mod link;
 mod live;
 mod merged;
+mod meter;
 mod open;
 mod privilege;
 mod probe;
@@ -52,6 +55,7 @@ pub use filtered::{Compile, Filtered};
 pub use interfaces::{Capturable, interfaces, link_types};
 pub use interrupt::Interrupt;
 pub use merged::merge;
+pub use meter::{MAX_METER_FILTERS, Meter, MeterConfig, MeterFilter, Reading, Tally};
 pub use open::{Capture, open, open_many};
 pub use probe::{Probe, Prober, Support};
 pub use threads::{best_threads, consumer_cores};

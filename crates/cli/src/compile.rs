@@ -4,6 +4,7 @@ use std::net::Ipv4Addr;
 
 use anyhow::Result;
 use linerate::base::{Interface, LinkType};
+use linerate::bpf::extended::Predicate;
 use linerate::capture::{self, MAX_SNAPLEN};
 use linerate::filter::{self, ErrorKind, Filter, Options, Target};
 
@@ -50,6 +51,20 @@ pub(crate) fn for_capture(
     };
     let user = user.program().clone();
     Ok((capture::Filter { text: text.into(), kernel, tap, user }, note))
+}
+
+/// The text compiled as part of a program at an interface's hooks.
+///
+/// # Errors
+/// Of usage, with the place in the text; when the filter does not run in the kernel, with its text.
+pub(crate) fn for_tap(text: &str, options: &Options<'_>) -> Result<Predicate> {
+    let compiled = filter::compile(text, &Options { target: Target::Tap, ..*options });
+    compiled.and_then(|filter| filter.predicate()).map_err(|error| {
+        if error.user_space_can() {
+            return anyhow::anyhow!("filter `{text}`: {}", error.message());
+        }
+        explain(&error)
+    })
 }
 
 /// Programs for the interfaces of a savefile, each for the link type that it has; none where there is

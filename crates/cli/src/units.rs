@@ -99,6 +99,16 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(seconds * scale).map_err(|e| format!("`{text}`: {e}"))
 }
 
+/// A duration between two readings: not less than a hundredth of a second.
+///
+/// # Errors
+/// As [`duration`], and for less.
+pub(crate) fn interval(text: &str) -> Result<Duration, String> {
+    let span = duration(text)?;
+    let long = span >= Duration::from_millis(10);
+    long.then_some(span).ok_or_else(|| format!("expected at least 10ms, found `{text}`"))
+}
+
 /// A duration of whole seconds, at least one.
 ///
 /// # Errors

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use linerate::base::TimestampSource;
-use linerate::capture::Backend;
+use linerate::capture::{Backend, Directions};
 
 use super::{PrintArgs, SaveArgs, SimulateArgs};
 use crate::units::{self, Threads};
@@ -171,6 +171,16 @@ pub(crate) enum DirectionArg {
     Out,
     #[default]
     Inout,
+}
+
+impl From<DirectionArg> for Directions {
+    fn from(argument: DirectionArg) -> Self {
+        match argument {
+            DirectionArg::In => Self::In,
+            DirectionArg::Out => Self::Out,
+            DirectionArg::Inout => Self::Both,
+        }
+    }
 }
 
 const EXAMPLES: &str = "\

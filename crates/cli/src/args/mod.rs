@@ -11,6 +11,7 @@ mod print;
 mod read;
 mod save;
 mod simulate;
+mod stat;
 
 pub(crate) use bench::{BenchArgs, BenchName};
 pub(crate) use capture::{CaptureArgs, DirectionArg};
@@ -20,6 +21,7 @@ pub(crate) use print::PrintArgs;
 pub(crate) use read::ReadArgs;
 pub(crate) use save::{FormatArg, SaveArgs};
 pub(crate) use simulate::{SimulateArg, SimulateArgs};
+pub(crate) use stat::StatArgs;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
@@ -49,6 +51,7 @@ Exit status: 0 success, 1 error, 2 usage, 3 packets were lost (with --strict).";
 pub(crate) enum Command {
     Capture(Box<CaptureArgs>),
     Read(Box<ReadArgs>),
+    Stat(StatArgs),
     Filter(FilterArgs),
     Interfaces(InterfacesArgs),
     Demo(DemoArgs),

@@ -8,10 +8,10 @@ use std::net::Ipv4Addr;
 
 use anyhow::{Context, Result};
 use linerate::base::LinkType;
-use linerate::capture::{self, Backend, Config, Directions, Interrupt};
+use linerate::capture::{self, Backend, Config, Interrupt};
 use linerate::sys::capability::User;
 
-use crate::args::{CaptureArgs, DirectionArg, InterfacesArgs, SimulateArg};
+use crate::args::{CaptureArgs, InterfacesArgs, SimulateArg};
 use crate::commands::{filter, interfaces};
 use crate::exit::{Outcome, usage};
 use crate::save::SavePlan;
@@ -105,11 +105,7 @@ fn config(args: &CaptureArgs, interface: String) -> Result<Config> {
         backend: args.backend.map(Backend::from),
         snaplen: args.snaplen,
         promiscuous: !args.no_promiscuous,
-        direction: match args.direction {
-            DirectionArg::In => Directions::In,
-            DirectionArg::Out => Directions::Out,
-            DirectionArg::Inout => Directions::Both,
-        },
+        direction: args.direction.into(),
         buffer: args.buffer,
         immediate: args.immediate,
         exclusive: args.exclusive,
@@ -151,7 +147,7 @@ fn link_type(args: &CaptureArgs, interface: &str) -> Result<LinkType> {
 }
 
 /// The mask of the interface's first IPv4 network; of one without, as tcpdump has it, 0.0.0.0.
-fn netmask(interface: &str) -> Ipv4Addr {
+pub(super) fn netmask(interface: &str) -> Ipv4Addr {
     let all = capture::interfaces().unwrap_or_default();
     let found = all.iter().filter_map(|c| c.interface.as_ref()).find(|i| i.name == interface);
     let first = found.and_then(|i| i.addresses.iter().find(|address| address.ip.is_ipv4()));

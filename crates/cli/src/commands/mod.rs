@@ -6,6 +6,7 @@ mod documents;
 mod filter;
 mod interfaces;
 mod read;
+mod stat;
 
 use anyhow::Result;
 
@@ -21,6 +22,7 @@ pub(crate) fn run(command: Command) -> Result<Outcome> {
     match command {
         Command::Capture(args) => capture::run(&args),
         Command::Read(args) => read::run(&args),
+        Command::Stat(args) => stat::run(&args),
         Command::Filter(args) => filter::run(&args),
         Command::Interfaces(args) => interfaces::run(&args),
         Command::Demo(_) => demo::run(),

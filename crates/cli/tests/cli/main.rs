@@ -10,5 +10,6 @@ mod peers;
 mod privileges;
 mod read;
 mod rotation;
+mod stat;
 mod support;
 mod threads;

@@ -10,10 +10,10 @@ use linerate_lab::need;
 use crate::support::{LINERATE, Live, count, finish, quiet_pair, send, text};
 
 /// The user and group of nobody.
-const NOBODY: u32 = 65534;
+pub(crate) const NOBODY: u32 = 65534;
 
 /// The command where everybody can reach it.
-fn reachable(folder: &tempfile::TempDir) -> std::path::PathBuf {
+pub(crate) fn reachable(folder: &tempfile::TempDir) -> std::path::PathBuf {
     fs::set_permissions(folder.path(), Permissions::from_mode(0o777)).unwrap();
     let copy = folder.path().join("linerate");
     fs::copy(LINERATE, &copy).unwrap();

@@ -83,7 +83,7 @@ pub(crate) fn send(lab: &Lab, port: u16, count: u64) {
     Flow::ipv4(a, b, 5000, port).send_frames(count, 100).expect("sent");
 }
 
-/// `capture` on a host's interface, running.
+/// `capture` or `stat` on a host's interface, running.
 pub(crate) struct Live {
     child: Child,
     stderr: JoinHandle<String>,
@@ -100,14 +100,29 @@ impl Live {
 
     /// The same, with a say in how the command is started.
     pub(crate) fn start_with(host: &Host, args: &[&str], prepare: impl Fn(&mut Command)) -> Self {
+        Self::begin(host, "capture", "listening on", args, prepare)
+    }
+
+    /// Starts `linerate stat -i IF ARGS...` inside `host` and waits until it counts.
+    pub(crate) fn stat(host: &Host, args: &[&str]) -> Self {
+        Self::begin(host, "stat", "counting on", args, |_| {})
+    }
+
+    fn begin(
+        host: &Host,
+        name: &str,
+        ready: &str,
+        args: &[&str],
+        prepare: impl Fn(&mut Command),
+    ) -> Self {
         let mut command = host.command(LINERATE);
-        command.args(["capture", "-i", host.interface()]).args(args);
+        command.args([name, "-i", host.interface()]).args(args);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         prepare(&mut command);
         let mut child = Child::start(command).expect("linerate starts");
         let mut stderr = BufReader::new(child.stderr.take().expect("piped"));
         let stdout = child.stdout.take();
-        let opening = read_until_listening(&mut stderr);
+        let opening = read_until(ready, &mut stderr);
         Self {
             child,
             opening,
@@ -142,11 +157,11 @@ impl Live {
     }
 }
 
-fn read_until_listening(stderr: &mut impl BufRead) -> String {
+fn read_until(ready: &str, stderr: &mut impl BufRead) -> String {
     let mut text = String::new();
-    while !text.contains("listening on") {
+    while !text.contains(ready) {
         let read = stderr.read_line(&mut text).expect("readable");
-        assert_ne!(read, 0, "ended before it listened: {text}");
+        assert_ne!(read, 0, "ended before it was ready: {text}");
     }
     text
 }

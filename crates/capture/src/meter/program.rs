@@ -1,0 +1,132 @@
+//! The program at the traffic-control hooks: counts packets and bytes, all of them and those that each
+//! filter keeps, and passes every packet on.
+
+use linerate_bpf::extended::Register::{R0, R1, R2, R6, R10};
+use linerate_bpf::extended::{
+    Alu, Assembler, Hook, Instruction, Label, Metadata, Predicate, Size, Test, helper,
+};
+
+/// Bytes that one tally takes among the counters: packets, then bytes.
+pub(super) const TALLY: usize = 16;
+
+/// Offsets in `struct __sk_buff` (`linux/bpf.h`, Linux 6.18).
+mod context {
+    pub(super) const LENGTH: i16 = 0;
+    pub(super) const PROTOCOL: i16 = 16;
+    pub(super) const VLAN_PRESENT: i16 = 20;
+    pub(super) const VLAN_TAG: i16 = 24;
+    pub(super) const INTERFACE_INDEX: i16 = 40;
+    pub(super) const DATA: i16 = 76;
+    pub(super) const DATA_END: i16 = 80;
+}
+
+/// `TCX_NEXT` of `linux/bpf.h`: whatever stands behind this program decides.
+const NEXT: i32 = -1;
+/// `PACKET_OUTGOING` of `linux/if_packet.h`.
+const OUTGOING: i32 = 4;
+/// What a VLAN tag that stands beside the packet adds to it on the wire.
+const TAG_BYTES_SHIFT: i32 = 2;
+
+/// On the stack, below the filters' metadata: the index of the map's only element, the address of the
+/// counters, the packet's length on the wire.
+const KEY_SLOT: i16 = -24;
+const COUNTERS_SLOT: i16 = -32;
+const BYTES_SLOT: i16 = -40;
+
+/// The program for one way, with `counters` the descriptor of a per-CPU array of one element: a tally
+/// of all packets, then one for each filter.
+pub(super) fn assemble(filters: &[&Predicate], hook: Hook, counters: i32) -> Vec<u64> {
+    let mut code = Assembler::new();
+    let pass = code.label();
+    code.push(Instruction::mov(R6, R1));
+    find_counters(&mut code, counters, pass);
+    measure(&mut code);
+    for metadata in [
+        Metadata::InterfaceIndex,
+        Metadata::PacketType,
+        Metadata::VlanTag,
+        Metadata::VlanPresent,
+        Metadata::Protocol,
+    ] {
+        if filters.iter().any(|filter| filter.needs().contains(&metadata)) {
+            describe(&mut code, metadata, hook);
+        }
+    }
+    add(&mut code, 0);
+    for (number, filter) in (1..).zip(filters) {
+        apply(&mut code, filter, hook, number);
+    }
+    code.place(pass);
+    code.extend([Instruction::mov(R0, NEXT), Instruction::exit()]);
+    let program = code.finish().expect("every label is placed");
+    program.iter().map(Instruction::encode).collect()
+}
+
+fn find_counters(code: &mut Assembler, counters: i32, pass: Label) {
+    code.push(Instruction::store(Size::Word, R10, KEY_SLOT, 0));
+    code.push(Instruction::mov(R2, R10));
+    code.push(Instruction::alu(Alu::Add, R2, i32::from(KEY_SLOT)));
+    code.extend(Instruction::load_map(R1, counters));
+    code.push(Instruction::call(helper::MAP_LOOKUP_ELEM));
+    // The element is always there, but the verifier wants to see that somebody looked.
+    code.jump_if(Test::Equal, R0, 0, pass);
+    code.push(Instruction::store(Size::Double, R10, COUNTERS_SLOT, R0));
+}
+
+/// The length for the filters, and that on the wire, of which a tag beside the packet is part.
+fn measure(code: &mut Assembler) {
+    code.extend([
+        Instruction::load(Size::Word, Predicate::LENGTH, R6, context::LENGTH),
+        Instruction::load(Size::Word, R1, R6, context::VLAN_PRESENT),
+        Instruction::alu(Alu::Lsh, R1, TAG_BYTES_SHIFT),
+        Instruction::alu(Alu::Add, R1, Predicate::LENGTH),
+        Instruction::store(Size::Double, R10, BYTES_SLOT, R1),
+    ]);
+}
+
+fn describe(code: &mut Assembler, metadata: Metadata, hook: Hook) {
+    let outgoing = if hook == Hook::Egress { OUTGOING } else { 0 };
+    let field = |offset| Instruction::load(Size::Word, R1, R6, offset);
+    match metadata {
+        Metadata::InterfaceIndex => code.push(field(context::INTERFACE_INDEX)),
+        Metadata::PacketType => code.push(Instruction::mov(R1, outgoing)),
+        Metadata::VlanTag => code.push(field(context::VLAN_TAG)),
+        Metadata::VlanPresent => code.push(field(context::VLAN_PRESENT)),
+        Metadata::Protocol => {
+            code.extend([field(context::PROTOCOL), Instruction::big_endian16(R1)]);
+        }
+    }
+    code.push(Instruction::store(Size::Word, R10, metadata.slot(), R1));
+}
+
+/// Adds the packet to a tally. Each CPU has its own, and on one CPU no two packets are here at once.
+fn add(code: &mut Assembler, number: usize) {
+    let packets = (number * TALLY) as i16;
+    code.push(Instruction::load(Size::Double, R1, R10, COUNTERS_SLOT));
+    code.extend([
+        Instruction::load(Size::Double, R2, R1, packets),
+        Instruction::alu(Alu::Add, R2, 1),
+        Instruction::store(Size::Double, R1, packets, R2),
+    ]);
+    let bytes = packets + 8;
+    code.extend([
+        Instruction::load(Size::Double, R0, R10, BYTES_SLOT),
+        Instruction::load(Size::Double, R2, R1, bytes),
+        Instruction::alu(Alu::Add, R2, R0),
+        Instruction::store(Size::Double, R1, bytes, R2),
+    ]);
+}
+
+fn apply(code: &mut Assembler, filter: &Predicate, hook: Hook, number: usize) {
+    // Loaded for each filter anew, so that the verifier need not remember what the one before has
+    // proven of the packet's length, on each of its ways.
+    code.extend([
+        Instruction::load(Size::Word, Predicate::START, R6, context::DATA),
+        Instruction::load(Size::Word, Predicate::END, R6, context::DATA_END),
+    ]);
+    code.extend(filter.instructions(hook));
+    let next = code.label();
+    code.jump_if(Test::Equal, R0, 0, next);
+    add(code, number);
+    code.place(next);
+}
