@@ -17,6 +17,7 @@ use tempfile::NamedTempFile;
 
 use super::memory;
 use super::subject::{Capture, Kind, Subject};
+use crate::output;
 
 /// Where everything happens.
 pub(super) struct Stage {
@@ -106,8 +107,9 @@ impl Stage {
     fn start<'a>(&self, capture: &'a Capture) -> Result<Running<'a>> {
         let said = NamedTempFile::new().context("make a file for what a program says")?;
         let mut command = self.receiver().command_with_sysfs(&capture.line[0]);
-        command.args(&capture.line[1..]).stdin(Stdio::null()).stdout(Stdio::null());
-        command.stderr(said.reopen()?);
+        command.args(&capture.line[1..]).stdin(Stdio::null());
+        let says = said.reopen()?;
+        command.stdout(says.try_clone()?).stderr(says);
         let child = self.start_on_core(command)?;
         let mut running = Running { capture, child, said, used: Duration::ZERO };
         running.wait_until_begun()?;
@@ -143,6 +145,12 @@ impl Session<'_> {
         let load = Load { rate, limit, cores, ..Load::new(Frame::mirrored(a, b, size), count) };
         let report = Sender::start(a, b, &load)?.finish()?;
         self.sent += report.packets;
+        if report.lost > 0 {
+            output::tell(format_args!(
+                "{} frames found the wire's queue full, and count neither as sent nor as lost",
+                report.lost
+            ));
+        }
         Ok(report)
     }
 

@@ -51,11 +51,11 @@ pub(super) enum Kind {
 pub(super) struct Capture {
     /// The program and its arguments.
     pub(super) line: Vec<OsString>,
-    /// What it writes on standard error when it has begun.
+    /// What it writes when it has begun.
     ready: &'static str,
     /// How long it may sleep while there are packets in its buffer.
     pub(super) nap: Duration,
-    /// The words on standard error that the count of captured packets stands beside.
+    /// The words that the count of captured packets stands beside.
     count: Count,
     /// The host's stack gets the packets, too.
     passes: bool,
@@ -165,7 +165,9 @@ fn dumpcap() -> Option<Subject> {
 
 fn netsniff() -> Option<Subject> {
     let buffer = format!("{BUFFER}MiB");
-    let arguments = ["netsniff-ng", "-i", INTERFACE, "-o", "/dev/null", "-s", "-S", &buffer];
+    // -A and -Q: it leaves the machine's settings alone.
+    let arguments =
+        ["netsniff-ng", "-i", INTERFACE, "-o", "/dev/null", "-s", "-A", "-Q", "-S", &buffer];
     peer(&arguments, "Running!", Duration::from_millis(600), "packets passed filter")
 }
 
