@@ -135,8 +135,8 @@ pub enum Backend {
 }
 
 impl Backend {
-    /// All of them, best first.
-    pub const ALL: [Self; 2] = [Self::Ring, Self::Socket];
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Tap, Self::TapXdp, Self::Xdp, Self::Ring, Self::Socket];
 
     /// Its name on the command line.
     pub fn name(self) -> &'static str {
@@ -161,6 +161,7 @@ impl FromStr for Backend {
 
     fn from_str(name: &str) -> Result<Self, String> {
         let found = Self::ALL.into_iter().find(|backend| backend.name() == name);
-        found.ok_or_else(|| format!("no back end is called {name:?}: there are ring and socket"))
+        let names = || Self::ALL.map(Self::name).join(", ");
+        found.ok_or_else(|| format!("no back end is called {name:?}: there are {}", names()))
     }
 }

@@ -46,6 +46,7 @@ mod open;
 mod privilege;
 mod probe;
 pub mod synthetic;
+mod tap;
 mod threads;
 mod xsk;
 

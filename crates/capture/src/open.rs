@@ -2,8 +2,7 @@
 
 use linerate_base::{Error, ErrorKind, Interface, Result, Source};
 
-use crate::live::setup;
-use crate::{Backend, Config};
+use crate::{ANY, Backend, Config, live, tap, xsk};
 
 /// A source that was opened, and how.
 pub struct Capture {
@@ -21,8 +20,10 @@ pub struct Capture {
 
 /// Begins to capture.
 ///
-/// Without [`Config::backend`] this takes the ring, or the socket where the kernel has no ring or
-/// where packets must be delivered at once.
+/// Without [`Config::backend`] this takes the tap; the ring where the kernel or the interface has no tap,
+/// the privilege for it is missing or a fanout group is asked for; and a plain socket where there is no ring
+/// either. Packets that are to be the capture's alone are taken by the tap at the XDP hook, or not at
+/// all.
 ///
 /// # Errors
 /// - [`ErrorKind::Permission`] without the privilege; the advice is the command that gives it.
@@ -39,6 +40,9 @@ pub fn open(config: &Config) -> Result<Capture> {
 /// source has its own statistics, to be added up. What holds for all of them, notes and packets that the
 /// interface itself has lost, is told by the first.
 ///
+/// By the tap each core, or by tap-xdp each receive queue, has a ring of its own, and of so many rings each source
+/// has its share. The first source that is stopped ends the capture of all.
+///
 /// By a packet socket's back ends the sources form a fanout group, as [`Config::fanout`] says. Without it, they
 /// share packets by the core on which they arrive where the interface has as many receive queues, as each
 /// queue then has its core; else by the flow of a packet. The order of packets is that of the core, or of
@@ -52,17 +56,51 @@ pub fn open_many(config: &Config, threads: usize) -> Result<Vec<Capture>> {
         return Err(Error::new(ErrorKind::Invalid, asked, "there must be one at least"));
     }
     match config.backend {
-        Some(backend) => setup::open(config, backend, threads),
-        None if config.immediate => setup::open(config, Backend::Socket, threads),
-        None => setup::open(config, Backend::Ring, threads).or_else(|error| match error.kind() {
-            ErrorKind::Unsupported => fall_back(config, threads, &error.to_string()),
-            _ => Err(error),
-        }),
+        Some(backend) => open_by(backend, config, threads),
+        None => open_best(config, threads),
     }
 }
 
-fn fall_back(config: &Config, threads: usize, reason: &str) -> Result<Vec<Capture>> {
-    let mut captures = setup::open(config, Backend::Socket, threads)?;
-    captures[0].notes.insert(0, format!("capturing by a plain socket, which is slower: {reason}"));
-    Ok(captures)
+fn open_by(backend: Backend, config: &Config, threads: usize) -> Result<Vec<Capture>> {
+    match backend {
+        Backend::Tap => tap::setup::open_tcx(config, threads),
+        Backend::TapXdp => tap::setup::open_xdp(config, threads),
+        Backend::Xdp => xsk::setup::open(config, threads),
+        Backend::Ring => live::setup::open_rings(config, threads),
+        Backend::Socket => live::setup::open_sockets(config, threads),
+    }
+}
+
+/// The back ends that can do what is asked, best first.
+fn candidates(config: &Config) -> &'static [Backend] {
+    let tap = config.interface != ANY && config.fanout.is_none();
+    match (config.exclusive, tap, config.immediate) {
+        (true, _, _) => &[Backend::TapXdp],
+        (_, true, true) => &[Backend::Tap, Backend::Socket],
+        (_, true, false) => &[Backend::Tap, Backend::Ring, Backend::Socket],
+        (_, false, true) => &[Backend::Socket],
+        (_, false, false) => &[Backend::Ring, Backend::Socket],
+    }
+}
+
+fn open_best(config: &Config, threads: usize) -> Result<Vec<Capture>> {
+    let (mut notes, mut candidates) = (Vec::new(), candidates(config).iter());
+    loop {
+        let backend = *candidates.next().expect("the last one returns");
+        match open_by(backend, config, threads) {
+            Ok(mut captures) => {
+                captures[0].notes.splice(0..0, notes);
+                return Ok(captures);
+            }
+            Err(error) if candidates.len() > 0 && may_work_otherwise(&error) => {
+                notes.push(format!("the back end {backend} does not work here: {error}"));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Another back end may work where this is the reason that one does not.
+fn may_work_otherwise(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::Permission | ErrorKind::Busy)
 }

@@ -43,9 +43,6 @@ pub struct Probe {
 #[derive(Debug)]
 pub struct Prober(Machine);
 
-/// The back ends that can be asked for, best first.
-const BUILT: [Backend; 3] = [Backend::Xdp, Backend::Ring, Backend::Socket];
-
 /// The back ends that are taken unasked, best first: they leave the driver alone, and the host gets
 /// all of its packets.
 const UNASKED: [Backend; 3] = [Backend::Tap, Backend::Ring, Backend::Socket];
@@ -91,7 +88,8 @@ impl Prober {
     /// Asks what `capturable` can do.
     pub fn probe(&self, capturable: &Capturable) -> Probe {
         let place = Place::of(capturable);
-        let backends: Vec<_> = BUILT.map(|backend| (backend, self.backend(backend, &place))).into();
+        let backends: Vec<_> =
+            Backend::ALL.map(|backend| (backend, self.backend(backend, &place))).into();
         let (chosen, reason) = choose(&backends);
         Probe {
             backends,

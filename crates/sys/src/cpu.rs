@@ -41,6 +41,12 @@ pub fn pin(core: usize) -> Result<()> {
     if result == 0 { Ok(()) } else { Err(Error::system(asked(), io::Error::last_os_error())) }
 }
 
+/// Whether the kernel is a real-time one, in which even the work of interrupts is interrupted
+/// (`PREEMPT_RT`; it has this file then).
+pub fn is_realtime() -> bool {
+    fs::read_to_string("/sys/kernel/realtime").is_ok_and(|flag| flag.trim() == "1")
+}
+
 /// The cores near the device behind `interface`: those of its node, where the machine has several nodes
 /// of memory and the device stands at one of them. `None` elsewhere.
 ///
@@ -51,6 +57,17 @@ pub fn near(interface: &str) -> Option<Vec<usize>> {
     // A device that stands at no node in particular has -1.
     let node: u32 = node.trim().parse().ok()?;
     cores(&fs::read_to_string(format!("/sys/devices/system/node/node{node}/cpulist")).ok()?)
+}
+
+/// The numbers of the cores that are switched on; they may have gaps.
+///
+/// # Errors
+/// When the process has no `/sys`.
+pub fn online() -> Result<Vec<usize>> {
+    let asked = || "ask which cores there are";
+    let list = fs::read_to_string("/sys/devices/system/cpu/online");
+    let list = list.map_err(|e| Error::system(asked(), e))?;
+    cores(&list).ok_or_else(|| Error::new(ErrorKind::Malformed, asked(), list))
 }
 
 /// The numbers in a list such as `0-3,8,10-11`; `None` when it is no such list, or empty.
@@ -74,6 +91,12 @@ mod tests {
         assert_eq!(cores("5"), Some(vec![5]));
         assert_eq!(cores("\n"), None);
         assert_eq!(cores("a-b"), None);
+    }
+
+    #[test]
+    fn a_core_that_may_be_used_is_online() {
+        let online = online().unwrap();
+        assert!(allowed().unwrap().iter().all(|core| online.contains(core)));
     }
 
     #[test]

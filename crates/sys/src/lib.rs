@@ -22,6 +22,7 @@
 //! - [`process`]: the calling process, and what its children begin with
 //! - [`receive_losses`]: packets that an interface lost before anybody could see them
 //! - [`socket_filter`]: filters on sockets, and the kernel's verdict on single packets
+//! - [`tap_ring`]: rings that an eBPF program fills with packets
 //! - [`usage`]: what a finished child process used, or a thread so far
 //! - [`userns`]: root over what one makes, without being root
 //! - [`xsk`]: AF_XDP sockets: frames of one receive queue, straight from the driver
@@ -48,6 +49,7 @@ pub mod prefetch;
 pub mod process;
 pub mod receive_losses;
 pub mod socket_filter;
+pub mod tap_ring;
 pub mod usage;
 pub mod userns;
 pub mod xsk;

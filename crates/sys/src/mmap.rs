@@ -14,6 +14,8 @@ pub struct SharedMemory {
     length: usize,
 }
 
+const READ_AND_WRITE: libc::c_int = libc::PROT_READ | libc::PROT_WRITE;
+
 // SAFETY: the mapping is owned by this value alone and is valid on every thread of the process.
 unsafe impl Send for SharedMemory {}
 
@@ -28,18 +30,28 @@ impl SharedMemory {
 
     /// As [`map`](Self::map), from `offset` on, in whole pages.
     pub(crate) fn map_at(fd: BorrowedFd<'_>, offset: u64, length: usize) -> io::Result<Self> {
-        Self::new(length, libc::MAP_SHARED, fd.as_raw_fd(), offset)
+        Self::new(length, READ_AND_WRITE, libc::MAP_SHARED, fd.as_raw_fd(), offset)
+    }
+
+    /// As [`map`](Self::map), for reading: writing to it is a fault.
+    pub(crate) fn map_read_only(fd: BorrowedFd<'_>, length: usize) -> io::Result<Self> {
+        Self::new(length, libc::PROT_READ, libc::MAP_SHARED, fd.as_raw_fd(), 0)
     }
 
     /// Zeroed memory that nobody else has, for what the kernel is told to write to, and for tests of
     /// what is written against [`map`](Self::map).
     pub(crate) fn anonymous(length: usize) -> io::Result<Self> {
-        Self::new(length, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0)
+        Self::new(length, READ_AND_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0)
     }
 
-    fn new(length: usize, flags: libc::c_int, fd: libc::c_int, offset: u64) -> io::Result<Self> {
+    fn new(
+        length: usize,
+        access: libc::c_int,
+        flags: libc::c_int,
+        fd: libc::c_int,
+        offset: u64,
+    ) -> io::Result<Self> {
         let offset = libc::off_t::try_from(offset).map_err(|_| io::ErrorKind::InvalidInput)?;
-        let access = libc::PROT_READ | libc::PROT_WRITE;
         // SAFETY: with a null address the kernel picks a range that is free, so no memory in use
         // changes; a bad length or descriptor is answered with an error.
         let start = unsafe { libc::mmap(ptr::null_mut(), length, access, flags, fd, offset) };
@@ -76,6 +88,13 @@ impl Drop for SharedMemory {
         // as borrows cannot outlive `self`.
         unsafe { libc::munmap(self.start.as_ptr().cast(), self.length) };
     }
+}
+
+/// Bytes of a page of this machine.
+pub(crate) fn page_size() -> usize {
+    // SAFETY: sysconf(3) takes a number and touches no memory of ours.
+    let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    usize::try_from(size).expect("every system has a page size")
 }
 
 #[cfg(test)]

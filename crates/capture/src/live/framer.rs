@@ -32,7 +32,7 @@ pub(crate) const VLAN_TAG: usize = 4;
 const SLL: usize = 16;
 const SLL2: usize = 20;
 /// Two Ethernet addresses: the tag goes after them.
-const ADDRESSES: usize = 12;
+pub(crate) const ADDRESSES: usize = 12;
 /// `ETH_P_8021Q`, where the kernel does not tell the tag's protocol.
 const VLAN_PROTOCOL: u16 = 0x8100;
 /// `PACKET_OUTGOING` of `linux/if_packet.h`.
@@ -124,11 +124,18 @@ fn put_tag_back(region: &mut [u8], found: &Found) -> Option<usize> {
     }
     let (tci, protocol) = found.vlan?;
     let start = found.start.checked_sub(VLAN_TAG).filter(|_| VLAN_TAG <= found.headroom)?;
-    let packet = region.get_mut(start..found.start + ADDRESSES)?;
-    packet.copy_within(VLAN_TAG.., 0);
-    let gap = packet.get_mut(ADDRESSES..ADDRESSES + VLAN_TAG)?;
-    gap.copy_from_slice(&pair(protocol.unwrap_or(VLAN_PROTOCOL), tci));
+    let packet = region.get_mut(start..)?.first_chunk_mut()?;
+    insert_tag(packet, protocol.unwrap_or(VLAN_PROTOCOL), tci);
     Some(VLAN_TAG)
+}
+
+/// Bytes of a frame up to the end of its first VLAN tag.
+pub(crate) const TAGGED: usize = ADDRESSES + VLAN_TAG;
+
+/// Puts a tag behind a frame's addresses, which stand behind the room for it.
+pub(crate) fn insert_tag(frame: &mut [u8; TAGGED], protocol: u16, tci: u16) {
+    frame.copy_within(VLAN_TAG.., 0);
+    frame[ADDRESSES..].copy_from_slice(&pair(protocol, tci));
 }
 
 /// Two numbers in network byte order.

@@ -92,3 +92,8 @@ pub(crate) fn after(wait: Duration) -> Instant {
     const CENTURY: Duration = Duration::from_secs(100 * 365 * 86_400);
     Instant::now() + wait.min(CENTURY)
 }
+
+/// How long it is until `deadline`.
+pub(crate) fn left(deadline: Instant) -> Duration {
+    deadline.saturating_duration_since(Instant::now())
+}

@@ -50,6 +50,11 @@ impl Place {
         self.link.index == 0
     }
 
+    /// The loopback interface, where each packet is seen twice.
+    pub(crate) fn is_loopback(&self) -> bool {
+        self.loopback == Loopback::Yes
+    }
+
     /// Which packets are to be turned away for the way they go.
     pub(crate) fn ways(&self, config: &Config) -> Ways {
         Ways { directions: config.direction, loopback: self.loopback }

@@ -10,6 +10,7 @@ use linerate_sys::packet_socket::PacketSocket;
 
 use super::gate::Gate;
 use super::ledger::Ledger;
+use super::left;
 use super::watch::{Link, LinkState, Losses};
 use crate::Interrupt;
 
@@ -227,8 +228,4 @@ fn poll<const N: usize>(
     timeout: Duration,
 ) -> Result<[Readiness; N]> {
     event::poll(fds, timeout).map_err(|e| Error::system("wait for packets", e))
-}
-
-fn left(deadline: Instant) -> Duration {
-    deadline.saturating_duration_since(Instant::now())
 }

@@ -21,20 +21,21 @@ use super::{Intake, Live};
 use crate::link::level;
 use crate::privilege::explain;
 use crate::threads::receive_queues;
-use crate::xsk;
 use crate::{ANY, Backend, Capture, Config, Fanout, FanoutMode, Filtered};
 
-/// Opens `count` live sources by this back end and no other. They share packets and buffer.
-pub(crate) fn open(config: &Config, backend: Backend, count: usize) -> Result<Vec<Capture>> {
-    let member = Config { buffer: config.buffer / count as u64, ..config.clone() };
-    match backend {
-        Backend::Ring => group(&member, backend, count, Setup::ring),
-        Backend::Socket => group(&member, backend, count, Setup::socket),
-        Backend::Xdp => xsk::setup::open(config, count),
-        Backend::Tap | Backend::TapXdp => {
-            Err(Setup::new(config, backend, None)?.unsupported("it is not built yet"))
-        }
-    }
+/// Opens `count` sources by rings. They share packets and buffer.
+pub(crate) fn open_rings(config: &Config, count: usize) -> Result<Vec<Capture>> {
+    group(&share(config, count), Backend::Ring, count, Setup::ring)
+}
+
+/// Opens `count` sources by plain sockets. They share packets and buffer.
+pub(crate) fn open_sockets(config: &Config, count: usize) -> Result<Vec<Capture>> {
+    group(&share(config, count), Backend::Socket, count, Setup::socket)
+}
+
+/// What each of `count` sources is asked for.
+fn share(config: &Config, count: usize) -> Config {
+    Config { buffer: config.buffer / count as u64, ..config.clone() }
 }
 
 /// Their gates open once all have joined, so that the share of each is the same from the first packet on.
@@ -231,7 +232,7 @@ impl<I: Intake + Send + 'static> Closed<'_, I> {
 /// The largest queue that setsockopt(2) can express, and the kernel can double.
 const LARGEST_QUEUE: usize = (i32::MAX / 2) as usize;
 
-/// The kernel would rather take memory from others than refuse a ring.
+/// The kernel would rather take memory from others than refuse a ring of so many bytes.
 pub(crate) fn check_memory(bytes: u64) -> Result<()> {
     let Ok(available) = memory::available() else { return Ok(()) };
     if bytes <= available {

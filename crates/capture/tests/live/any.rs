@@ -22,7 +22,7 @@ const OUTGOING: u8 = 4;
 fn packets_of_two_interfaces_tell_where_they_come_from() {
     let Some(lab) = quiet_pair() else { return };
     let b = lab.host("b");
-    for backend in Backend::ALL {
+    for backend in BY_SOCKET {
         let config = Config { interface: ANY.into(), ..config(b, backend) };
         let mut capture = open_on(b, &config);
         assert_eq!(capture.interface.link_type, LinkType::LINUX_SLL2);
@@ -49,7 +49,7 @@ fn cooked_packets_have_their_tags_both_ways() {
     let Some(lab) = quiet_pair() else { return };
     let plain = frame(1, 100);
     let sent = tagged(&plain, 5);
-    for backend in Backend::ALL {
+    for backend in BY_SOCKET {
         for (host, direction, packet_type) in
             [("b", Direction::In, OTHER_HOST), ("a", Direction::Out, OUTGOING)]
         {
@@ -70,7 +70,7 @@ fn cooked_packets_have_their_tags_both_ways() {
 fn the_older_cooked_header_can_be_asked_for() {
     let Some(lab) = quiet_pair() else { return };
     let b = lab.host("b");
-    for backend in Backend::ALL {
+    for backend in BY_SOCKET {
         let link_type = Some(LinkType::LINUX_SLL);
         let config = Config { interface: ANY.into(), link_type, ..config(b, backend) };
         let mut capture = open_on(b, &config);

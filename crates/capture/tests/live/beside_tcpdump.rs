@@ -73,7 +73,7 @@ fn tcpdump_beside_us_captures_the_same() {
     // The kernel begins to stamp packets on arrival soon after somebody asks for it, and goes on as
     // long as somebody does: ask before the packets that count.
     let _stamps = open_on(b, &config(b, Backend::Ring));
-    for backend in Backend::ALL {
+    for backend in BY_SOCKET {
         for (interface, link_type, sent) in [
             (b.interface(), LinkType::ETHERNET, [&plain[..], &with_tags].concat()),
             (ANY, LinkType::LINUX_SLL2, plain.clone()),

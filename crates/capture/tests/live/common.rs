@@ -9,6 +9,16 @@ use linerate_lab::{Host, Lab, need};
 /// An EtherType for experiments (IEEE 802 clause 9.2.4), which no kernel answers.
 pub(crate) const ETHER_TYPE: u16 = 0x88b5;
 
+/// The back ends that leave the host its packets.
+pub(crate) const EACH: [Backend; 4] =
+    [Backend::Tap, Backend::TapXdp, Backend::Ring, Backend::Socket];
+
+/// Those that see packets on their way out, too.
+pub(crate) const TWO_WAY: [Backend; 3] = [Backend::Tap, Backend::Ring, Backend::Socket];
+
+/// Those by packet sockets, which share the kernel's time of arrival and can be on all interfaces.
+pub(crate) const BY_SOCKET: [Backend; 2] = [Backend::Ring, Backend::Socket];
+
 /// A packet that outlives its batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Owned {

@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use linerate_base::Direction;
-use linerate_capture::{Backend, Config};
+use linerate_capture::Config;
 use linerate_lab::traffic::{send_frames, tagged};
 
 use crate::common::*;
@@ -13,7 +13,7 @@ fn every_packet_comes_once_whole_and_in_order() {
     let Some(lab) = quiet_pair() else { return };
     let sizes = [14, 60, 61, 590, 1514];
     let sent: Vec<_> = (0..3000).map(|n| frame(n, sizes[n as usize % sizes.len()])).collect();
-    for backend in Backend::ALL {
+    for backend in EACH {
         let mut capture = open_on(lab.host("b"), &config(lab.host("b"), backend));
         assert_eq!((capture.backend, &capture.notes[..]), (backend, &[][..]));
         send_frames(lab.host("a"), &sent).unwrap();
@@ -31,7 +31,7 @@ fn every_packet_comes_once_whole_and_in_order() {
 #[test]
 fn without_packets_batches_are_empty_and_the_end_comes_at_once() {
     let Some(lab) = quiet_pair() else { return };
-    for backend in Backend::ALL {
+    for backend in EACH {
         let mut capture = open_on(lab.host("b"), &config(lab.host("b"), backend));
         let batch = capture.source.next_batch(Duration::from_millis(1)).unwrap();
         assert!(batch.unwrap().is_empty());
@@ -46,7 +46,7 @@ fn without_packets_batches_are_empty_and_the_end_comes_at_once() {
 fn snaplen_cuts_bytes_but_not_lengths() {
     let Some(lab) = quiet_pair() else { return };
     let sent = frames(50, 1000);
-    for backend in Backend::ALL {
+    for backend in EACH {
         for snaplen in [1, 68, 999, 1000] {
             let config = Config { snaplen, ..config(lab.host("b"), backend) };
             let mut capture = open_on(lab.host("b"), &config);
@@ -62,7 +62,7 @@ fn snaplen_cuts_bytes_but_not_lengths() {
 #[test]
 fn snaplen_0_means_all() {
     let Some(lab) = quiet_pair() else { return };
-    for backend in Backend::ALL {
+    for backend in EACH {
         let config = Config { snaplen: 0, ..config(lab.host("b"), backend) };
         let mut capture = open_on(lab.host("b"), &config);
         send_frames(lab.host("a"), &frames(1, 1514)).unwrap();
@@ -86,7 +86,7 @@ fn vlan_tags_are_in_place_both_ways() {
         service(tagged(&tagged(&plain, 8), 9)),
         tagged(&plain, 0xe00a),
     ];
-    for backend in Backend::ALL {
+    for backend in TWO_WAY {
         for (host, direction) in [("b", Direction::In), ("a", Direction::Out)] {
             let mut capture = open_on(lab.host(host), &config(lab.host(host), backend));
             send_frames(lab.host("a"), &sent).unwrap();
@@ -102,7 +102,7 @@ fn vlan_tags_are_in_place_both_ways() {
 fn a_tag_that_is_put_back_does_not_exceed_snaplen() {
     let Some(lab) = quiet_pair() else { return };
     let sent = tagged(&frame(1, 100), 5);
-    for backend in Backend::ALL {
+    for backend in EACH {
         for snaplen in [11, 12, 15, 16, 64, 103] {
             let config = Config { snaplen, ..config(lab.host("b"), backend) };
             let mut capture = open_on(lab.host("b"), &config);
@@ -117,7 +117,7 @@ fn a_tag_that_is_put_back_does_not_exceed_snaplen() {
 fn times_are_nanoseconds_of_now_in_order() {
     let Some(lab) = quiet_pair() else { return };
     let now = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as i64;
-    for backend in Backend::ALL {
+    for backend in EACH {
         let mut capture = open_on(lab.host("b"), &config(lab.host("b"), backend));
         let before = now();
         send_frames(lab.host("a"), &frames(200, 60)).unwrap();
@@ -130,30 +130,17 @@ fn times_are_nanoseconds_of_now_in_order() {
 }
 
 #[test]
-fn immediate_mode_delivers_by_socket_unless_told_otherwise() {
+fn immediate_mode_delivers_each_packet_as_it_comes() {
     let Some(lab) = quiet_pair() else { return };
     let b = lab.host("b");
-    for (asked, expected) in [
-        (None, Backend::Socket),
-        (Some(Backend::Ring), Backend::Ring),
-        (Some(Backend::Socket), Backend::Socket),
-    ] {
-        let config = Config { immediate: true, backend: asked, ..config(b, Backend::Ring) };
+    for backend in EACH {
+        let config = Config { immediate: true, ..config(b, backend) };
         let mut capture = open_on(b, &config);
-        assert_eq!(capture.backend, expected);
         for sent in frames(3, 60) {
             send_frames(lab.host("a"), std::slice::from_ref(&sent)).unwrap();
             assert_eq!(fetch(&mut capture.source, 1)[0].data, sent);
         }
     }
-}
-
-#[test]
-fn the_ring_is_preferred() {
-    let Some(lab) = quiet_pair() else { return };
-    let b = lab.host("b");
-    let capture = open_on(b, &Config { backend: None, ..config(b, Backend::Socket) });
-    assert_eq!((capture.backend, capture.notes.len()), (Backend::Ring, 0));
 }
 
 #[test]
@@ -163,7 +150,7 @@ fn jumbo_frames_come_whole() {
     }
     let plan = linerate_lab::Lab::plan().host("a").host("b").quiet().mtu(65535);
     let lab = plan.build().unwrap();
-    for backend in Backend::ALL {
+    for backend in EACH {
         let mut capture = open_on(lab.host("b"), &config(lab.host("b"), backend));
         let sent = frames(20, 65_000);
         send_frames(lab.host("a"), &sent).unwrap();
@@ -178,7 +165,7 @@ fn segments_larger_than_any_frame_come_whole() {
         return;
     }
     let lab = linerate_lab::Lab::plan().host("a").host("b").quiet().build().unwrap();
-    for backend in Backend::ALL {
+    for backend in TWO_WAY {
         let config = Config { buffer: 64 << 20, ..config(lab.host("b"), backend) };
         let mut capture = open_on(lab.host("b"), &config);
         linerate_lab::traffic::transfer(lab.host("a"), lab.host("b"), 0, 4 << 20).unwrap();

@@ -19,7 +19,7 @@ fn two_members_of_a_group_share_all_packets() {
             frame
         })
         .collect();
-    for backend in Backend::ALL {
+    for backend in BY_SOCKET {
         for mode in [FanoutMode::Hash, FanoutMode::Cpu] {
             let member = |group| {
                 let fanout = Some(Fanout { mode, group });
@@ -65,7 +65,7 @@ fn a_group_of_another_kind_cannot_be_joined() {
 fn sources_for_several_threads_share_all_packets() {
     let Some(lab) = quiet_pair() else { return };
     let b = lab.host("b");
-    for backend in Backend::ALL {
+    for backend in EACH {
         let captures = b.run(|| open_many(&config(b, backend), 2)).unwrap();
         assert_eq!(captures.len(), 2);
         send_frames(lab.host("a"), &frames(1000, 60)).unwrap();

@@ -2,6 +2,7 @@
 
 mod any;
 mod beside_tcpdump;
+mod choice;
 mod common;
 mod delivery;
 mod fanout;

@@ -10,7 +10,7 @@ use crate::common::*;
 fn a_reader_that_stands_still_loses_packets_by_count() {
     let Some(lab) = quiet_pair() else { return };
     let sent = frames(20_000, 1000);
-    for backend in Backend::ALL {
+    for backend in EACH {
         let config = Config { buffer: 1 << 20, ..config(lab.host("b"), backend) };
         let mut capture = open_on(lab.host("b"), &config);
         send_frames(lab.host("a"), &sent).unwrap();
@@ -28,7 +28,7 @@ fn a_reader_that_stands_still_loses_packets_by_count() {
 #[test]
 fn packets_left_in_the_buffer_are_pending() {
     let Some(lab) = quiet_pair() else { return };
-    for backend in Backend::ALL {
+    for backend in EACH {
         let mut capture = open_on(lab.host("b"), &config(lab.host("b"), backend));
         send_frames(lab.host("a"), &frames(500, 60)).unwrap();
         await_seen(&mut capture.source, 500);

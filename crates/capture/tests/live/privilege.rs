@@ -1,7 +1,7 @@
 //! Without privileges, and after giving them up.
 
 use linerate_base::ErrorKind;
-use linerate_capture::{Backend, Config, Interrupt, open};
+use linerate_capture::{Config, Interrupt, open};
 use linerate_lab::traffic::send_frames;
 use linerate_sys::capability::{Capability, User, become_user, limit_capabilities};
 
@@ -26,7 +26,7 @@ fn without_the_privilege_the_error_has_the_command_that_gives_it() {
 #[test]
 fn a_source_goes_on_without_privileges_and_its_counts_stay_exact() {
     let Some(lab) = quiet_pair() else { return };
-    for backend in Backend::ALL {
+    for backend in EACH {
         let filter = filter(Some(every_fourth()));
         let config = Config { filter, ..config(lab.host("b"), backend) };
         let mut capture = open_on(lab.host("b"), &config);
@@ -46,7 +46,7 @@ fn a_source_goes_on_without_privileges_and_its_counts_stay_exact() {
 fn without_cap_bpf_a_filter_works_and_says_that_it_does_not_count() {
     let Some(lab) = quiet_pair() else { return };
     let b = lab.host("b");
-    for backend in Backend::ALL {
+    for backend in BY_SOCKET {
         let config = Config { filter: filter(Some(every_fourth())), ..config(b, backend) };
         let mut capture = b.run(|| {
             limit_capabilities(&[Capability::NetRaw]).unwrap();
@@ -64,7 +64,7 @@ fn without_cap_bpf_a_filter_works_and_says_that_it_does_not_count() {
 fn without_cap_bpf_a_filter_too_long_for_the_kernel_runs_in_user_space() {
     let Some(lab) = quiet_pair() else { return };
     let b = lab.host("b");
-    for backend in Backend::ALL {
+    for backend in BY_SOCKET {
         let config = Config { filter: filter(Some(padded(&every_fourth()))), ..config(b, backend) };
         let mut capture = b.run(|| {
             limit_capabilities(&[Capability::NetRaw]).unwrap();
@@ -99,7 +99,7 @@ fn a_process_that_became_another_user_reads_on_and_can_open_nothing() {
 fn become_nobody() {
     let lab = quiet_pair().unwrap();
     let b = lab.host("b");
-    let captures = Backend::ALL.map(|backend| {
+    let captures = EACH.map(|backend| {
         open_on(b, &Config { filter: filter(Some(every_fourth())), ..config(b, backend) })
     });
     send_frames(lab.host("a"), &frames(100, 60)).unwrap();

@@ -1,0 +1,250 @@
+//! Putting a tap together: rings first, then the programs, which begin to fill them as they are attached.
+
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+
+use linerate_base::{Error, ErrorKind, Result, Source, TimestampSource};
+use linerate_bpf::classic;
+use linerate_bpf::extended::{Hook, Instruction, Predicate};
+use linerate_sys::bpf::{
+    Link, LoadError, Map, Position, Program, ProgramKind, ProgramSpec, Way, XdpMode,
+};
+use linerate_sys::cpu;
+use linerate_sys::packet_socket::{Level, PacketSocket};
+use linerate_sys::tap_ring::{Doorbell, Geometry, TapRings};
+
+use super::TapSource;
+use super::attachment::Attachment;
+use super::doze::Doze;
+use super::intake::Intake;
+use super::program::{self, Plan, Producers, Stamps};
+use super::size::geometry;
+use super::stamps::Clock;
+use super::vigil::Vigil;
+use crate::live::place::{Place, no_device, snaplen};
+use crate::live::setup::check_memory;
+use crate::live::watch::Losses;
+use crate::privilege::explain;
+use crate::threads::receive_queues;
+use crate::{Backend, Capture, Config, Filtered};
+
+/// How to attach to the XDP hook.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Spot {
+    pub(crate) mode: XdpMode,
+    pub(crate) producers: Producers,
+}
+
+/// One attempt to build a tap.
+pub(crate) struct Build<'a> {
+    config: &'a Config,
+    backend: Backend,
+    place: &'a Place,
+    notes: Vec<String>,
+}
+
+/// What programs and sources share.
+struct Shared {
+    rings: Map,
+    geometry: Geometry,
+    producers: Producers,
+    doorbells: Vec<Doorbell>,
+}
+
+/// What those who list programs and maps see.
+const NAME: &str = "linerate_tap";
+
+impl<'a> Build<'a> {
+    pub(crate) fn new(config: &'a Config, backend: Backend, place: &'a Place) -> Self {
+        Self { config, backend, place, notes: Vec::new() }
+    }
+
+    /// With programs at these hooks of traffic control: first of all for received packets, last of all
+    /// for those to be sent, as near to the wire as can be.
+    pub(crate) fn at_tcx(self, hooks: &[Hook], count: usize) -> Result<Vec<Capture>> {
+        let index = self.place.link.index;
+        self.finish(Producers::Cpus, count, hooks, |hook, program| match hook {
+            Hook::Egress => Link::tcx(program, index, Way::Egress, Position::Last),
+            _ => Link::tcx(program, index, Way::Ingress, Position::First),
+        })
+    }
+
+    /// With a program at the XDP hook.
+    pub(crate) fn at_xdp(self, spot: Spot, count: usize) -> Result<Vec<Capture>> {
+        let index = self.place.link.index;
+        let attach = |_, program: &Program| Link::xdp(program, index, spot.mode);
+        self.finish(spot.producers, count, &[Hook::Xdp], attach)
+    }
+
+    fn finish(
+        mut self,
+        producers: Producers,
+        count: usize,
+        hooks: &[Hook],
+        attach: impl Fn(Hook, &Program) -> Result<Link>,
+    ) -> Result<Vec<Capture>> {
+        let shared = self.share(producers, count)?;
+        let vigils = (0..count).map(|_| Vigil::over(&self.place.link));
+        let vigils: Vec<_> = vigils.collect::<Result<_>>()?;
+        let intakes = (0..count).map(|consumer| self.intake(&shared, consumer, count));
+        let intakes: Vec<_> = intakes.collect::<Result<_>>()?;
+        let (programs, user) = self.load_all(&shared, hooks)?;
+        let socket = self.promiscuous_socket()?;
+        let links = hooks.iter().zip(&programs).map(|(hook, program)| attach(*hook, program));
+        let attachment = Arc::new(Attachment::new(links.collect::<Result<_>>()?, socket));
+        let mut losses = Losses::of(&self.place.link);
+        let enough = u64::from(shared.geometry.data / 4);
+        let parts = intakes.into_iter().zip(shared.doorbells).zip(vigils);
+        let sources = parts.map(|((intake, doorbell), vigil)| TapSource {
+            intake,
+            attachment: Arc::clone(&attachment),
+            interfaces: [self.place.interface(self.config)],
+            doorbell,
+            interrupt: self.config.interrupt.clone(),
+            vigil,
+            doze: Doze::new(enough, self.config.immediate),
+            losses: losses.take(),
+            has_stopped: false,
+            has_ended: false,
+        });
+        let sources: Vec<_> = sources.collect();
+        let mut notes = self.notes;
+        let index = self.place.link.index;
+        Ok(sources
+            .into_iter()
+            .map(|source| Capture {
+                source: filtered(source, user, index),
+                backend: self.backend,
+                interface: self.place.interface(self.config),
+                fanout_group: None,
+                notes: std::mem::take(&mut notes),
+            })
+            .collect())
+    }
+
+    fn share(&mut self, producers: Producers, count: usize) -> Result<Shared> {
+        let rings = match producers {
+            Producers::Cpus => cpu::online()?.last().map_or(1, |last| last + 1),
+            Producers::Queues => receive_queues(&self.place.link.name)?.max(1),
+        };
+        let (config, snaplen) = (self.config, snaplen(self.config));
+        let geometry = geometry(config.buffer, rings, snaplen);
+        let bytes = geometry.bytes() as u64;
+        check_memory(bytes.max(config.buffer))?;
+        if bytes > config.buffer {
+            let kibibytes = bytes >> 10;
+            let what = format!("{rings} rings of {snaplen}-byte packets");
+            self.notes.push(format!("the buffer takes {kibibytes} KiB, the least for {what}"));
+        } else if config.buffer - bytes > bytes / 8 {
+            let mebibytes = bytes >> 20;
+            self.notes
+                .push(format!("the buffer takes {mebibytes} MiB, the most for {rings} rings"));
+        }
+        let map = TapRings::make(&geometry, NAME).map_err(|e| no_memory(e, &geometry))?;
+        let doorbells = (0..count).map(|_| Doorbell::new(NAME)).collect::<Result<_>>()?;
+        Ok(Shared { rings: map, geometry, producers, doorbells })
+    }
+
+    fn intake(&self, shared: &Shared, consumer: usize, count: usize) -> Result<Intake> {
+        let rings = TapRings::map(shared.rings.as_fd(), &shared.geometry)?;
+        let own = (consumer..shared.geometry.rings as usize).step_by(count);
+        Ok(Intake::new(rings, own, Clock::kernel(), snaplen(self.config)))
+    }
+
+    /// A socket that gets no packets, but keeps the interface promiscuous.
+    fn promiscuous_socket(&self) -> Result<PacketSocket> {
+        let link = &self.place.link;
+        let asked = || format!("capture on {}", link.name);
+        let socket = PacketSocket::open(Level::Link).map_err(|e| explain(asked(), e))?;
+        if self.config.promiscuous {
+            socket.set_promiscuous(link.index).map_err(|e| no_device(&link.name, e))?;
+        }
+        Ok(socket)
+    }
+
+    /// The programs, one for each hook, and the filter that is to run in user space, if it must.
+    fn load_all(
+        &mut self,
+        shared: &Shared,
+        hooks: &[Hook],
+    ) -> Result<(Vec<Program>, Option<&'a classic::Program>)> {
+        let load = |predicate| -> std::result::Result<Vec<_>, LoadError> {
+            hooks.iter().map(|hook| self.load(shared, *hook, predicate)).collect()
+        };
+        let Some(filter) = &self.config.filter else {
+            return Ok((load(None).map_err(refused)?, None));
+        };
+        let mut note = None;
+        if let Some(predicate) = &filter.tap {
+            match load(Some(predicate)) {
+                Ok(programs) => return Ok((programs, None)),
+                Err(error) if error.log().is_empty() => return Err(error.into()),
+                Err(error) => note = Some(Error::from(error)),
+            }
+        }
+        let programs = load(None).map_err(refused)?;
+        let note = note.map(|error| format!("filtering in user space: {}", error.answered()));
+        self.notes.extend(note);
+        Ok((programs, Some(&filter.user)))
+    }
+
+    fn load(
+        &self,
+        shared: &Shared,
+        hook: Hook,
+        predicate: Option<&Predicate>,
+    ) -> std::result::Result<Program, LoadError> {
+        let doorbells: Vec<BorrowedFd<'_>> = shared.doorbells.iter().map(AsFd::as_fd).collect();
+        let instructions = program::assemble(&Plan {
+            hook,
+            interface: self.place.link.index,
+            rings: shared.rings.as_fd(),
+            geometry: shared.geometry,
+            producers: shared.producers,
+            predicate,
+            snaplen: snaplen(self.config),
+            stamps: self.stamps(),
+            exclusive: self.config.exclusive,
+            doorbells: &doorbells,
+        });
+        let words: Vec<_> = instructions.iter().map(Instruction::encode).collect();
+        Program::load(&match hook {
+            Hook::Xdp => ProgramSpec::new(ProgramKind::Xdp, &words, NAME).with_fragments(),
+            Hook::Ingress | Hook::Egress => ProgramSpec::new(ProgramKind::Classifier, &words, NAME),
+        })
+    }
+
+    fn stamps(&self) -> Stamps {
+        match self.config.timestamps {
+            TimestampSource::Kernel => Stamps::Each,
+            TimestampSource::Sampled => Stamps::Sampled,
+            TimestampSource::Hardware | TimestampSource::Tsc => Stamps::None,
+        }
+    }
+}
+
+fn filtered(
+    source: TapSource,
+    user: Option<&classic::Program>,
+    index: u32,
+) -> Box<dyn Source + Send> {
+    match user {
+        Some(program) => Box::new(Filtered::new(source, program.clone()).on_interface(Some(index))),
+        None => Box::new(source),
+    }
+}
+
+/// Without a filter in it the program is always the same: a kernel that refuses it is too old.
+fn refused(error: LoadError) -> Error {
+    let verified = !error.log().is_empty();
+    let error = Error::from(error);
+    if verified { error.as_kind(ErrorKind::Unsupported) } else { error }
+}
+
+fn no_memory(error: Error, geometry: &Geometry) -> Error {
+    if error.kind() != ErrorKind::Exhausted {
+        return error;
+    }
+    let asked = format!("allocate capture rings of {} MiB", geometry.bytes() >> 20);
+    Error::new(ErrorKind::Exhausted, asked, error.answered()).advise("lower --buffer")
+}

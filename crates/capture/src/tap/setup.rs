@@ -1,0 +1,164 @@
+//! Where a tap is to be put, and whether it may.
+
+use linerate_base::{Error, ErrorKind, LinkType, Result, TimestampSource};
+use linerate_bpf::extended::Hook;
+use linerate_sys::bpf::XdpMode;
+use linerate_sys::cpu;
+use linerate_sys::interface::{self, Interface};
+
+use super::build::{Build, Spot};
+use super::program::Producers;
+use crate::live::place::Place;
+use crate::{Backend, Capture, Config, Directions};
+
+/// Opens `count` sources that share the packets of one tap at the traffic-control hooks: ring i goes to
+/// source i modulo their number.
+pub(crate) fn open_tcx(config: &Config, count: usize) -> Result<Vec<Capture>> {
+    Setup::new(config, Backend::Tap)?.open_tcx(count)
+}
+
+/// The same at the XDP hook.
+pub(crate) fn open_xdp(config: &Config, count: usize) -> Result<Vec<Capture>> {
+    Setup::new(config, Backend::TapXdp)?.open_xdp(count)
+}
+
+struct Setup<'a> {
+    config: &'a Config,
+    backend: Backend,
+    place: Place,
+    device: Interface,
+}
+
+/// Interfaces whose packets begin with an Ethernet header or an IP header: `ARPHRD_ETHER`,
+/// `_LOOPBACK`, `_RAWIP` and `_NONE` of `linux/if_arp.h`.
+const HARDWARE: [u16; 4] = [1, 772, 519, 65534];
+
+/// Drivers of interfaces that are not emptied by one core at a time for each queue: of the first,
+/// processes fill them; of the second, several interfaces have queues of the same number.
+const QUEUES_SHARED: [&str; 2] = ["tun", "bonding"];
+
+impl<'a> Setup<'a> {
+    fn new(config: &'a Config, backend: Backend) -> Result<Self> {
+        let place = Place::find(config)?;
+        if place.is_any() {
+            return Err(unsupported(config, backend, "it is on one interface, not on all"));
+        }
+        let device = interface::by_name(&place.link.name)?;
+        let setup = Self { config, backend, place, device };
+        setup.check()?;
+        Ok(setup)
+    }
+
+    fn check(&self) -> Result<()> {
+        if !HARDWARE.contains(&self.device.hardware_type) {
+            return Err(self.unsupported("it does not know such interfaces"));
+        }
+        if cpu::is_realtime() {
+            let answer = "on a real-time kernel, programs of one core interrupt each other";
+            return Err(self.unsupported(answer));
+        }
+        if self.config.fanout.is_some() {
+            let advice = "use several threads, or the back end ring";
+            return Err(self.invalid("it is in no fanout group", advice));
+        }
+        match self.config.timestamps {
+            TimestampSource::Kernel | TimestampSource::Sampled => {}
+            other => return Err(self.unsupported(&format!("it has no {other} timestamps"))),
+        }
+        if self.device.is_up { Ok(()) } else { Err(self.place.link.not_up()) }
+    }
+
+    /// At the traffic-control hooks; of the loopback interface at the one for received packets only,
+    /// as each packet comes by both.
+    fn open_tcx(&self, count: usize) -> Result<Vec<Capture>> {
+        if self.config.exclusive {
+            return Err(self.unsupported("it cannot take packets away from the host"));
+        }
+        let hooks: &[Hook] = match (self.config.direction, self.place.is_loopback()) {
+            (Directions::Both, false) => &[Hook::Ingress, Hook::Egress],
+            (Directions::Both, true) | (Directions::In, _) => &[Hook::Ingress],
+            (Directions::Out, false) => &[Hook::Egress],
+            (Directions::Out, true) => &[],
+        };
+        self.build().at_tcx(hooks, count)
+    }
+
+    /// At the XDP hook: in the driver, or else, with a note, behind it.
+    fn open_xdp(&self, count: usize) -> Result<Vec<Capture>> {
+        self.check_xdp()?;
+        let native = Spot { mode: XdpMode::Native, producers: self.native_producers() };
+        self.build().at_xdp(native, count).or_else(|error| {
+            if error.kind() != ErrorKind::Unsupported {
+                return Err(error);
+            }
+            let generic = Spot { mode: XdpMode::Generic, producers: Producers::Cpus };
+            let mut captures = self.build().at_xdp(generic, count)?;
+            captures[0].notes.insert(
+                0,
+                format!(
+                    "the kernel runs the program in the driver's place, which is slower: {}",
+                    error.answered()
+                ),
+            );
+            Ok(captures)
+        })
+    }
+
+    fn check_xdp(&self) -> Result<()> {
+        if self.place.link_type != LinkType::ETHERNET {
+            return Err(self.unsupported("XDP is for Ethernet"));
+        }
+        if self.config.direction == Directions::Out {
+            let advice = "use the back end tap, which sees both directions";
+            return Err(self.invalid("it sees received packets only", advice));
+        }
+        if self.config.exclusive && !self.config.force {
+            return self.check_addresses();
+        }
+        Ok(())
+    }
+
+    /// Without its packets, the host could not be reached by its addresses there. Link-local addresses
+    /// come by themselves.
+    fn check_addresses(&self) -> Result<()> {
+        let own = self.device.addresses.iter().map(|address| address.ip);
+        match own.into_iter().find(|ip| !is_link_local(ip)) {
+            Some(ip) => Err(Error::new(
+                ErrorKind::Invalid,
+                format!("take the packets of {} away from the host", self.device.name),
+                format!("the host has the address {ip} there"),
+            )
+            .advise("--force does it all the same")),
+            None => Ok(()),
+        }
+    }
+
+    fn native_producers(&self) -> Producers {
+        let driver = self.device.driver.as_deref().unwrap_or_default();
+        if QUEUES_SHARED.contains(&driver) { Producers::Cpus } else { Producers::Queues }
+    }
+
+    fn build(&self) -> Build<'_> {
+        Build::new(self.config, self.backend, &self.place)
+    }
+
+    fn unsupported(&self, answer: &str) -> Error {
+        unsupported(self.config, self.backend, answer)
+    }
+
+    fn invalid(&self, answer: &str, advice: &str) -> Error {
+        self.unsupported(answer).as_kind(ErrorKind::Invalid).advise(advice)
+    }
+}
+
+fn unsupported(config: &Config, backend: Backend, answer: &str) -> Error {
+    let asked = format!("capture on {} by the back end {backend}", config.interface);
+    Error::new(ErrorKind::Unsupported, asked, answer)
+}
+
+fn is_link_local(ip: &std::net::IpAddr) -> bool {
+    match ip {
+        std::net::IpAddr::V4(ip) => ip.is_link_local(),
+        std::net::IpAddr::V6(ip) => ip.is_unicast_link_local(),
+    }
+}
