@@ -108,6 +108,14 @@ impl Ir {
 
     /// The load of the byte whose low nibble times four is `id`: an IPv4 header's length.
     pub(crate) fn as_ipv4_header_length(&self, id: ValueId) -> Option<Load> {
+        match self.get_value(self.ipv4_header_byte(id)?) {
+            Value::Load(load) => Some(load),
+            _ => None,
+        }
+    }
+
+    /// The same load as a value.
+    pub(crate) fn ipv4_header_byte(&self, id: ValueId) -> Option<ValueId> {
         let Value::Binary(BinaryOperator::ShiftLeft, masked, two) = self.get_value(id) else {
             return None;
         };
@@ -117,10 +125,8 @@ impl Ir {
         let (Some(2), Some(0xf)) = (self.as_constant(two), self.as_constant(nibble)) else {
             return None;
         };
-        match self.get_value(byte) {
-            Value::Load(load) if load.width == Width::Byte => Some(load),
-            _ => None,
-        }
+        let is_byte = |load: Load| load.width == Width::Byte;
+        matches!(self.get_value(byte), Value::Load(load) if is_byte(load)).then_some(byte)
     }
 }
 

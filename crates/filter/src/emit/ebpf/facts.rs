@@ -3,12 +3,13 @@
 use crate::ir::Ir;
 use crate::ir::graph::{Graph, Node};
 use crate::ir::predicate::Test;
-use crate::ir::value::{Load, Value, ValueId, Width};
-use crate::syntax::ast::BinaryOperator;
+use crate::ir::value::{Load, Value, ValueId};
 
-/// Loads that end farther from where they count go by way of the load helper: displacements have 16
-/// bits, and the verifier follows offsets of packets up to 65,535.
-pub(super) const FARTHEST: u32 = 0x7fff;
+/// What the fast copy takes every IPv4 header's length for; packets with options go the slow way.
+pub(super) const IPV4_HEADER: u32 = 20;
+
+/// Displacements of loads have 16 bits.
+const FARTHEST: u32 = i16::MAX as u32;
 
 /// Facts about one value.
 #[derive(Clone, Copy, Default)]
@@ -18,12 +19,10 @@ pub(super) struct Fact {
     /// How many intermediate results it takes (R. Sethi, J. D. Ullman, "The generation of optimal code
     /// for arithmetic expressions", Journal of the ACM 17, 1970).
     pub(super) weight: u32,
-    /// It can be no larger, and the verifier sees that from the code.
-    pub(super) largest: u32,
     /// Bytes of the packet are in it.
     pub(super) loads: bool,
-    /// Among them some farther than [`FARTHEST`].
-    pub(super) far: bool,
+    /// Among them some that the fast copy, too, gets by the load helper.
+    pub(super) calls: bool,
 }
 
 pub(super) fn facts(ir: &Ir, graph: &Graph) -> Vec<Fact> {
@@ -38,47 +37,44 @@ pub(super) fn facts(ir: &Ir, graph: &Graph) -> Vec<Fact> {
 
 fn fact(ir: &Ir, facts: &[Fact], value: Value) -> Fact {
     let of = |id: ValueId| facts[id.index()];
-    let unknown = Fact { largest: u32::MAX, ..Fact::default() };
     match value {
-        Value::Constant(constant) => Fact { largest: constant, ..unknown },
-        Value::Length | Value::Slot(_) | Value::Metadata(_) => unknown,
+        Value::Constant(_) | Value::Length | Value::Slot(_) | Value::Metadata(_) => Fact::default(),
         Value::Load(load) => Fact {
+            uses: 0,
             weight: load.index.map_or(0, |index| of(index).weight),
-            largest: if load.width == Width::Byte { 0xff } else { u32::MAX },
             loads: true,
-            far: end(load) > FARTHEST || load.index.is_some_and(|index| of(index).far),
-            ..unknown
+            calls: direct_end(ir, load).is_none(),
         },
-        Value::Negate(operand) => Fact { largest: u32::MAX, uses: 0, ..of(operand) },
-        Value::Binary(operator, left, right) => {
+        Value::Negate(operand) => Fact { uses: 0, ..of(operand) },
+        Value::Binary(_, left, right) => {
             let (a, b) = (of(left), of(right));
             let weight = match ir.as_constant(right) {
                 Some(_) => a.weight,
                 None if a.weight == b.weight => a.weight + 1,
                 None => a.weight.max(b.weight),
             };
-            let largest = largest(operator, a.largest, ir.as_constant(right));
-            Fact { weight, largest, loads: a.loads | b.loads, far: a.far | b.far, uses: 0 }
+            Fact { uses: 0, weight, loads: a.loads | b.loads, calls: a.calls | b.calls }
         }
     }
 }
 
-/// The end of what is loaded, counted from the packet's beginning or from the index.
-pub(super) fn end(load: Load) -> u32 {
-    load.offset.saturating_add(load.width.bytes() as u32)
+/// Where the bytes end that the fast copy loads from the packet itself; `None` where it cannot.
+///
+/// An index that is not known beforehand would take the verifier's word for it, which it gives
+/// only to processes with CAP_PERFMON.
+pub(super) fn direct_end(ir: &Ir, load: Load) -> Option<u32> {
+    let index =
+        load.index.map_or(Some(0), |index| header_length(ir, index).map(|_| IPV4_HEADER))?;
+    let end = load.offset.checked_add(index)?.checked_add(load.width.bytes() as u32)?;
+    (end <= FARTHEST).then_some(end)
 }
 
-/// What the verifier makes of arithmetic with a constant.
-fn largest(operator: BinaryOperator, left: u32, constant: Option<u32>) -> u32 {
-    let Some(k) = constant else { return u32::MAX };
-    let exact = match operator {
-        BinaryOperator::And => Some(left.min(k)),
-        BinaryOperator::Add => left.checked_add(k),
-        BinaryOperator::Multiply => left.checked_mul(k),
-        BinaryOperator::ShiftLeft => left.checked_mul(1_u32.checked_shl(k).unwrap_or(u32::MAX)),
-        _ => None,
-    };
-    exact.unwrap_or(u32::MAX)
+/// The byte at a known place whose low nibble counts the words of the IPv4 header that `index` is the
+/// length of.
+pub(super) fn header_length(ir: &Ir, index: ValueId) -> Option<ValueId> {
+    let byte = ir.as_ipv4_header_length(index)?;
+    let is_direct = byte.index.is_none() && direct_end(ir, byte).is_some();
+    ir.ipv4_header_byte(index).filter(|_| is_direct)
 }
 
 fn count_uses(ir: &Ir, graph: &Graph, facts: &mut [Fact]) {

@@ -1,15 +1,12 @@
 //! Loads: from the packet where it lies, and by the load helper.
 
-use super::facts::{FARTHEST, end};
+use super::facts::{IPV4_HEADER, direct_end, header_length};
 use super::registers::Held;
 use super::{Emitter, LOADED, Way, address};
 use crate::error::Result;
 use crate::ir::value::{Load, ValueId, Width};
 use linerate_bpf::extended::{Alu, Instruction, Predicate, Register, Size, Test, helper};
 
-/// The verifier follows offsets into a packet up to here, `MAX_PACKET_OFF` of `kernel/bpf/verifier.c`
-/// (Linux 6.18).
-const LARGEST_OFFSET: u32 = 0xffff;
 /// No packet is longer than a signed number of 32 bits says.
 const LARGEST_PACKET: u32 = i32::MAX as u32;
 
@@ -32,105 +29,78 @@ impl Emitter<'_> {
         if let Some(register) = self.registers.find(Held::Raw(id)) {
             return Ok(register);
         }
-        let register = match self.way {
-            Way::Fast => self.fast(load)?,
-            Way::Slow => self.slow(id, load)?,
+        let (base, offset) = match direct_end(self.ir, load).filter(|_| self.way == Way::Fast) {
+            Some(end) => {
+                self.assume_no_options(load)?;
+                self.prove(end)?;
+                (Predicate::START, end as i16 - load.width.bytes() as i16)
+            }
+            None => (Register::R10, self.by_helper(id, load)?),
         };
+        let register = self.registers.take()?;
+        self.push(Instruction::load(size(load.width), register, base, offset));
         self.registers.hold(register, Some(Held::Raw(id)));
         Ok(register)
     }
 
-    fn fast(&mut self, load: Load) -> Result<Register> {
-        let bytes = self.widths.at(self.node, load.index, end(load)).min(FARTHEST);
-        let base = match load.index {
-            None => self.packet_start(end(load), bytes)?,
-            Some(index) => self.pointer(index, end(load), bytes)?,
-        };
-        let register = self.registers.take()?;
-        self.push(Instruction::load(size(load.width), register, base, load.offset as i16));
-        self.registers.release(base);
-        Ok(register)
-    }
-
-    /// The packet's beginning, from which on `needed` bytes are proven to be there; if that takes a
-    /// check, then `checked` bytes.
-    fn packet_start(&mut self, needed: u32, checked: u32) -> Result<Register> {
-        if self.registers.packet < needed {
-            self.check_end(Predicate::START, checked)?;
-            self.registers.packet = checked;
+    /// Goes the slow way unless the IPv4 header before what is loaded has the usual length.
+    fn assume_no_options(&mut self, load: Load) -> Result<()> {
+        let Some(index) = load.index else { return Ok(()) };
+        let Some(byte) = header_length(self.ir, index) else { return Ok(()) };
+        if self.registers.is_usual(index) {
+            return Ok(());
         }
-        Ok(Predicate::START)
-    }
-
-    /// The same for the byte whose number is `index`.
-    fn pointer(&mut self, index: ValueId, needed: u32, checked: u32) -> Result<Register> {
-        let pointer = match self.registers.find(Held::Pointer(index)) {
-            Some(pointer) => pointer,
-            None => self.point(index)?,
-        };
-        if self.registers.proven(pointer) < needed {
-            self.check_end(pointer, checked)?;
-            self.registers.prove(pointer, checked);
-        }
-        Ok(pointer)
-    }
-
-    fn point(&mut self, index: ValueId) -> Result<Register> {
-        let number = self.value(index)?;
-        // Room for whatever check comes to be made.
-        let limit = LARGEST_OFFSET - FARTHEST;
-        if self.facts[index.index()].largest > limit {
-            let slow = self.slow_way();
-            self.assembler.jump_if32(Test::Greater, number, limit, slow);
-        }
-        let pointer = self.registers.take()?;
-        self.push(Instruction::mov32(pointer, number));
-        self.push(Instruction::alu(Alu::Add, pointer, Predicate::START));
-        self.registers.release(number);
-        self.registers.hold(pointer, Some(Held::Pointer(index)));
-        Ok(pointer)
-    }
-
-    /// Goes the slow way unless there are `bytes` from `pointer` on.
-    fn check_end(&mut self, pointer: Register, bytes: u32) -> Result<()> {
-        let behind = self.registers.take()?;
-        self.assembler.extend(address(behind, pointer, bytes));
+        let words = self.value(byte)?;
+        let words = self.copy_of(words)?;
+        self.push(Instruction::alu32(Alu::And, words, 0xf_u32));
         let slow = self.slow_way();
-        self.assembler.jump_if(Test::Greater, behind, Predicate::END, slow);
-        self.registers.release(behind);
+        self.assembler.jump_if32(Test::NotEqual, words, IPV4_HEADER / 4, slow);
+        self.registers.release(words);
+        self.registers.note_usual(index);
         Ok(())
     }
 
-    fn slow(&mut self, id: ValueId, load: Load) -> Result<Register> {
+    /// Sees to it that the packet's first `end` bytes are there; if that takes a check, then as many as
+    /// will be needed.
+    fn prove(&mut self, end: u32) -> Result<()> {
+        if self.registers.packet >= end {
+            return Ok(());
+        }
+        let bytes = self.widths[self.node.index()].max(end);
+        let behind = self.registers.take()?;
+        self.assembler.extend(address(behind, Predicate::START, bytes));
+        let slow = self.slow_way();
+        self.assembler.jump_if(Test::Greater, behind, Predicate::END, slow);
+        self.registers.release(behind);
+        self.registers.packet = bytes;
+        Ok(())
+    }
+
+    /// Where on the stack the bytes are, which are got there unless they are kept from before.
+    fn by_helper(&mut self, id: ValueId, load: Load) -> Result<i16> {
         let at = |word: usize| LOADED + 4 * word as i16;
-        let at = match self.registers.kept(id) {
-            Some(word) => at(word),
-            None => {
-                self.offset(load)?;
-                let at = at(self.registers.keep(id));
-                self.call_helper(at, load.width);
-                at
-            }
-        };
-        let register = self.registers.take()?;
-        self.push(Instruction::load(size(load.width), register, Register::R10, at));
-        Ok(register)
+        if let Some(word) = self.registers.kept(id) {
+            return Ok(at(word));
+        }
+        self.offset(load)?;
+        let at = at(self.registers.keep(id));
+        self.call_helper(at, load.width);
+        Ok(at)
     }
 
     /// The load's offset into R2.
     fn offset(&mut self, load: Load) -> Result<()> {
-        let room = LARGEST_PACKET.checked_sub(load.offset);
-        match load.index {
-            None => self.push(Instruction::mov32(Register::R2, load.offset)),
-            Some(index) => {
-                let number = self.value(index)?;
-                let reject = self.reject();
-                // Otherwise the sum might be past 2^32, where the helper begins anew.
-                self.assembler.jump_if32(Test::Greater, number, room.unwrap_or(0), reject);
-                self.push(Instruction::mov32(Register::R2, number));
-                self.push(Instruction::alu32(Alu::Add, Register::R2, load.offset));
-            }
-        }
+        let Some(index) = load.index else {
+            self.push(Instruction::mov32(Register::R2, load.offset));
+            return Ok(());
+        };
+        let number = self.value(index)?;
+        // Otherwise the sum might be past 2^32, where the helper begins anew.
+        let room = LARGEST_PACKET.saturating_sub(load.offset);
+        let reject = self.reject();
+        self.assembler.jump_if32(Test::Greater, number, room, reject);
+        self.push(Instruction::mov32(Register::R2, number));
+        self.push(Instruction::alu32(Alu::Add, Register::R2, load.offset));
         Ok(())
     }
 

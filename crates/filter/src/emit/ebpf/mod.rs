@@ -4,7 +4,8 @@
 //! for bytes that a comparison with the packet's end has proven to be there. Where such a comparison
 //! fails, the packet may be too short for what comes later only, or part of it lies elsewhere; so it
 //! is gone on with at the same node of the *slow* copy, which loads by a helper function and knows the
-//! packet's true end. Nothing leads back.
+//! packet's true end. The same where an IPv4 header has options, so that all offsets behind it are
+//! known in the fast copy. Nothing leads back.
 //!
 //! - [`facts`]: what is known of values beforehand
 //! - [`widen`]: how much of the packet to prove at once
@@ -30,7 +31,6 @@ use linerate_bpf::extended::{
     Alu, Assembler, Instruction, Label, Metadata, Predicate, Register, Size,
 };
 use registers::{KEPT, Registers};
-use widen::Widths;
 
 /// The fragment of a graph whose loads are all relative to the packet.
 ///
@@ -68,7 +68,8 @@ struct Emitter<'a> {
     ir: &'a Ir,
     graph: &'a Graph,
     facts: Vec<Fact>,
-    widths: Widths,
+    /// How much of the packet to prove at once, by node.
+    widths: Vec<u32>,
     assembler: Assembler,
     fast: Vec<Place>,
     slow: Vec<Place>,
@@ -113,7 +114,7 @@ impl<'a> Emitter<'a> {
             ir,
             graph,
             facts: facts::facts(ir, graph),
-            widths: Widths::new(ir, graph),
+            widths: widen::widths(ir, graph),
             assembler,
             fast,
             slow,

@@ -1,7 +1,7 @@
 //! Tests and assignments, and where they lead.
 
+use super::Emitter;
 use super::registers::Held;
-use super::{Emitter, Way, facts};
 use crate::error::Result;
 use crate::ir::graph::{Node, Target};
 use crate::ir::predicate::{Comparison, Test as IrTest};
@@ -11,14 +11,7 @@ use linerate_bpf::extended::{Alu, Instruction, Operand, Register, Size, Test};
 
 impl Emitter<'_> {
     pub(super) fn write_node(&mut self) -> Result<()> {
-        let node = self.graph.node(self.node);
-        let far = facts::roots(node).any(|value| self.facts[value.index()].far);
-        if far && self.way == Way::Fast {
-            let slow = self.slow_way();
-            self.assembler.jump(slow);
-            return Ok(());
-        }
-        match node {
+        match self.graph.node(self.node) {
             Node::Bind { slot, value, next } => {
                 let register = self.value(value)?;
                 let word = Self::slot(slot.index() as u32);

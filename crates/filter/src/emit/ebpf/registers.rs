@@ -15,8 +15,6 @@ pub(super) enum Held {
     Value(ValueId),
     /// The value of a load before its bytes are put into the machine's order.
     Raw(ValueId),
-    /// The address of the packet's byte whose number is the value.
-    Pointer(ValueId),
 }
 
 #[derive(Clone, Copy, Default)]
@@ -26,8 +24,6 @@ struct Entry {
     in_hand: bool,
     /// When it was used last.
     used: u32,
-    /// How many bytes from a pointer on are proven to be there.
-    proven: u32,
 }
 
 /// How many words of the stack keep what the load helper got.
@@ -43,6 +39,8 @@ pub(super) struct Registers {
     /// The loads whose bytes each word keeps.
     kept: [Option<ValueId>; KEPT],
     next: usize,
+    /// The length of an IPv4 header that is known to be the usual one.
+    usual: Option<ValueId>,
 }
 
 impl Registers {
@@ -72,7 +70,6 @@ impl Registers {
     pub(super) fn hold(&mut self, register: Register, held: Option<Held>) {
         if let Some(entry) = self.entry(register) {
             entry.held = held;
-            entry.proven = 0;
         }
     }
 
@@ -80,17 +77,6 @@ impl Registers {
     pub(super) fn release(&mut self, register: Register) {
         if let Some(entry) = self.entry(register) {
             entry.in_hand = false;
-        }
-    }
-
-    /// How many bytes from the pointer in a register on are proven to be there.
-    pub(super) fn proven(&mut self, pointer: Register) -> u32 {
-        self.entry(pointer).map_or(0, |entry| entry.proven)
-    }
-
-    pub(super) fn prove(&mut self, pointer: Register, bytes: u32) {
-        if let Some(entry) = self.entry(pointer) {
-            entry.proven = bytes;
         }
     }
 
@@ -112,6 +98,15 @@ impl Registers {
         word
     }
 
+    /// Whether this length of an IPv4 header is known to be the usual one.
+    pub(super) fn is_usual(&self, length: ValueId) -> bool {
+        self.usual == Some(length)
+    }
+
+    pub(super) fn note_usual(&mut self, length: ValueId) {
+        self.usual = Some(length);
+    }
+
     /// What is so on both ways.
     pub(super) fn agreed(&self, other: &Self) -> Self {
         let mut both = self.clone();
@@ -119,10 +114,10 @@ impl Registers {
             if entry.held != other.held {
                 *entry = Entry::default();
             }
-            entry.proven = entry.proven.min(other.proven);
         }
         both.time = self.time.max(other.time);
         both.packet = self.packet.min(other.packet);
+        both.usual = self.usual.filter(|_| self.usual == other.usual);
         for (kept, other) in both.kept.iter_mut().zip(&other.kept) {
             *kept = kept.filter(|_| *kept == *other);
         }

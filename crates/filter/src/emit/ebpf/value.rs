@@ -57,7 +57,7 @@ impl Emitter<'_> {
     }
 
     /// A copy of a register in its stead.
-    fn copy_of(&mut self, register: Register) -> Result<Register> {
+    pub(super) fn copy_of(&mut self, register: Register) -> Result<Register> {
         let copy = self.registers.take()?;
         self.push(Instruction::mov32(copy, register));
         self.registers.release(register);
@@ -145,7 +145,7 @@ impl Emitter<'_> {
     fn one_beside(&mut self, first: ValueId, second: ValueId) -> Result<(Register, Register)> {
         let register = self.value(first)?;
         let fact = self.facts[second.index()];
-        let calls = self.way == Way::Slow && fact.loads;
+        let calls = fact.calls || fact.loads && self.way == Way::Slow;
         if fact.weight == 0 && !calls || register == Predicate::LENGTH {
             return Ok((register, self.value(second)?));
         }
