@@ -2,6 +2,7 @@
 
 use linerate_base::{Error, ErrorKind, Interface, Result, Source};
 
+use crate::privilege::with_remedy;
 use crate::{ANY, Backend, Config, live, tap, xsk};
 
 /// A source that was opened, and how.
@@ -55,10 +56,11 @@ pub fn open_many(config: &Config, threads: usize) -> Result<Vec<Capture>> {
         let asked = format!("capture on {} by 0 threads", config.interface);
         return Err(Error::new(ErrorKind::Invalid, asked, "there must be one at least"));
     }
-    match config.backend {
+    let opened = match config.backend {
         Some(backend) => open_by(backend, config, threads),
         None => open_best(config, threads),
-    }
+    };
+    opened.map_err(with_remedy)
 }
 
 fn open_by(backend: Backend, config: &Config, threads: usize) -> Result<Vec<Capture>> {
@@ -71,13 +73,17 @@ fn open_by(backend: Backend, config: &Config, threads: usize) -> Result<Vec<Capt
     }
 }
 
+/// The back ends that are taken unasked, best first: they leave the driver alone, and the host gets all of
+/// its packets.
+pub(crate) const UNASKED: [Backend; 3] = [Backend::Tap, Backend::Ring, Backend::Socket];
+
 /// The back ends that can do what is asked, best first.
 fn candidates(config: &Config) -> &'static [Backend] {
     let tap = config.interface != ANY && config.fanout.is_none();
     match (config.exclusive, tap, config.immediate) {
         (true, _, _) => &[Backend::TapXdp],
         (_, true, true) => &[Backend::Tap, Backend::Socket],
-        (_, true, false) => &[Backend::Tap, Backend::Ring, Backend::Socket],
+        (_, true, false) => &UNASKED,
         (_, false, true) => &[Backend::Socket],
         (_, false, false) => &[Backend::Ring, Backend::Socket],
     }

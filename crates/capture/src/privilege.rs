@@ -10,10 +10,9 @@ use linerate_sys::capability::{self, Capability};
 /// interfaces; the last for programs at all, which also make counts of filtered packets exact.
 const USED: [Capability; 3] = [Capability::NetRaw, Capability::NetAdmin, Capability::Bpf];
 
-/// The error for an attempt on a packet socket that the system refused; where a privilege is missing,
-/// with the command that gives it to this program.
+/// The error for an attempt on a packet socket that the system refused.
 pub(crate) fn explain(asked: String, error: io::Error) -> Error {
-    with_remedy(capability::explain(Error::system(asked, error), &[Capability::NetRaw]))
+    capability::explain(Error::system(asked, error), &[Capability::NetRaw])
 }
 
 /// The error with the command that gives this program its privileges, where one is missing.
@@ -41,11 +40,12 @@ mod tests {
 
     #[test]
     fn a_missing_privilege_comes_with_the_command_that_gives_it() {
-        let error = explain("open x".into(), io::Error::from_raw_os_error(1));
+        let explained = |number| explain("open x".into(), io::Error::from_raw_os_error(number));
+        let error = with_remedy(explained(1));
         let advice = error.advice().unwrap();
         let path = std::env::current_exe().unwrap();
         assert!(advice.contains("sudo setcap cap_net_raw,cap_net_admin,cap_bpf+ep '"), "{advice}");
         assert!(advice.contains(path.to_str().unwrap()), "{advice}");
-        assert_eq!(explain("open x".into(), io::Error::from_raw_os_error(12)).advice(), None);
+        assert_eq!(with_remedy(explained(12)).advice(), None);
     }
 }

@@ -7,6 +7,7 @@ mod place;
 
 use linerate_base::{ErrorKind, Result};
 
+use crate::open::UNASKED;
 use crate::{Backend, Capturable};
 use machine::Machine;
 use place::Place;
@@ -25,7 +26,7 @@ pub enum Support {
 /// What was found out about one interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Probe {
-    /// The back ends, best first.
+    /// Each back end.
     pub backends: Vec<(Backend, Support)>,
     /// XDP programs run in the driver; elsewhere they run behind it, at more cost.
     pub native_xdp: Support,
@@ -42,10 +43,6 @@ pub struct Probe {
 /// Asks the kernel, and then drivers.
 #[derive(Debug)]
 pub struct Prober(Machine);
-
-/// The back ends that are taken unasked, best first: they leave the driver alone, and the host gets
-/// all of its packets.
-const UNASKED: [Backend; 3] = [Backend::Tap, Backend::Ring, Backend::Socket];
 
 impl Support {
     fn of<T>(attempt: Result<T>) -> Self {
@@ -104,8 +101,10 @@ impl Prober {
     fn backend(&self, backend: Backend, place: &Place<'_>) -> Support {
         let Machine { packet_socket, tcx, xdp, xdp_socket } = &self.0;
         match backend {
-            Backend::Tap => place.has_packets_of_one_kind().and(tcx).and(packet_socket),
-            Backend::TapXdp => place.is_free_for_xdp().and(xdp).and(packet_socket),
+            Backend::Tap => place.takes_taps().and(tcx).and(packet_socket),
+            Backend::TapXdp => {
+                place.takes_taps().and(&place.is_free_for_xdp()).and(xdp).and(packet_socket)
+            }
             Backend::Xdp => place.is_free_for_xdp().and(xdp).and(xdp_socket).and(packet_socket),
             Backend::Ring | Backend::Socket => packet_socket.clone(),
         }

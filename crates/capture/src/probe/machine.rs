@@ -1,15 +1,13 @@
 //! What holds for the whole machine and this process.
 
-use std::io;
-
 use linerate_base::{Error, ErrorKind, Result};
 use linerate_bpf::extended::{Instruction, Register};
 use linerate_sys::bpf::{Link, Map, MapSpec, Position, Program, ProgramKind, ProgramSpec, Way};
-use linerate_sys::capability::{self, Capability};
 use linerate_sys::packet_socket::{Level, PacketSocket};
 use linerate_sys::xsk;
 
 use super::Support;
+use crate::privilege::explain;
 
 #[derive(Debug)]
 pub(super) struct Machine {
@@ -31,7 +29,7 @@ impl Machine {
 }
 
 fn packet_socket() -> Result<PacketSocket> {
-    PacketSocket::open(Level::Link).map_err(|e| unprivileged("open a packet socket", e))
+    PacketSocket::open(Level::Link).map_err(|e| explain("open a packet socket".into(), e))
 }
 
 fn xdp_socket() -> Result<()> {
@@ -40,12 +38,8 @@ fn xdp_socket() -> Result<()> {
             let asked = "open an AF_XDP socket";
             Error::new(ErrorKind::Unsupported, asked, "this kernel has no AF_XDP sockets")
         }
-        _ => unprivileged("open an AF_XDP socket", e),
+        _ => explain("open an AF_XDP socket".into(), e),
     })
-}
-
-fn unprivileged(asked: &str, error: io::Error) -> Error {
-    capability::explain(Error::system(asked, error), &[Capability::NetRaw])
 }
 
 /// `EAFNOSUPPORT`, which has no name in `std`.
@@ -71,7 +65,7 @@ fn tcx() -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use linerate_sys::capability::limit_capabilities;
+    use linerate_sys::capability::{Capability, limit_capabilities};
 
     use super::*;
     use crate::probe::Support::{No, Yes};

@@ -7,6 +7,7 @@ use linerate_sys::netlink::{XdpFeatures, xdp_features};
 
 use super::Support;
 use crate::Capturable;
+use crate::tap::setup::obstacle;
 
 /// An interface, or all of them, and what its driver does with XDP.
 #[derive(Debug)]
@@ -25,10 +26,11 @@ impl<'a> Place<'a> {
         Self { interface, link_type: capturable.link_types[0], features }
     }
 
-    /// The tap takes packets as they are, with an Ethernet header or with none.
-    pub(super) fn has_packets_of_one_kind(&self) -> Support {
-        let known = [LinkType::ETHERNET, LinkType::RAW].contains(&self.link_type);
-        self.one().and(&Support::when(known, "it takes Ethernet and raw IP only"))
+    pub(super) fn takes_taps(&self) -> Support {
+        match self.interface.and_then(obstacle) {
+            Some(reason) => Support::No(reason.into()),
+            None => self.one(),
+        }
     }
 
     /// An interface has one XDP program at a time, whoever attached it.

@@ -33,6 +33,14 @@ struct Setup<'a> {
 /// `_LOOPBACK`, `_RAWIP` and `_NONE` of `linux/if_arp.h`.
 const HARDWARE: [u16; 4] = [1, 772, 519, 65534];
 
+/// Why no tap can be put on such an interface of this machine, if none can.
+pub(crate) fn obstacle(device: &Interface) -> Option<&'static str> {
+    if !HARDWARE.contains(&device.hardware_type) {
+        return Some("it does not know such interfaces");
+    }
+    cpu::is_realtime().then_some("on a real-time kernel, programs of one core interrupt each other")
+}
+
 /// Drivers of interfaces that are not emptied by one core at a time for each queue: of the first,
 /// processes fill them; of the second, several interfaces have queues of the same number.
 const QUEUES_SHARED: [&str; 2] = ["tun", "bonding"];
@@ -50,11 +58,7 @@ impl<'a> Setup<'a> {
     }
 
     fn check(&self) -> Result<()> {
-        if !HARDWARE.contains(&self.device.hardware_type) {
-            return Err(self.unsupported("it does not know such interfaces"));
-        }
-        if cpu::is_realtime() {
-            let answer = "on a real-time kernel, programs of one core interrupt each other";
+        if let Some(answer) = obstacle(&self.device) {
             return Err(self.unsupported(answer));
         }
         if self.config.fanout.is_some() {

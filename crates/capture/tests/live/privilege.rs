@@ -1,7 +1,7 @@
 //! Without privileges, and after giving them up.
 
 use linerate_base::ErrorKind;
-use linerate_capture::{Config, Interrupt, open};
+use linerate_capture::{Backend, Config, Interrupt, open};
 use linerate_lab::traffic::send_frames;
 use linerate_sys::capability::{Capability, User, become_user, limit_capabilities};
 
@@ -21,6 +21,33 @@ fn without_the_privilege_the_error_has_the_command_that_gives_it() {
     let command =
         format!("sudo setcap cap_net_raw,cap_net_admin,cap_bpf+ep '{}'", program.display());
     assert!(error.to_string().contains(&command), "{error}");
+}
+
+#[test]
+fn a_back_end_names_the_capability_that_it_lacks() {
+    let Some(lab) = quiet_pair() else { return };
+    use Capability::{Bpf, NetAdmin, NetRaw};
+    let b = lab.host("b");
+    for (backend, has, missing) in [
+        (Backend::Tap, &[NetRaw, NetAdmin][..], "CAP_BPF"),
+        (Backend::Tap, &[NetRaw, Bpf], "CAP_NET_ADMIN"),
+        (Backend::TapXdp, &[NetRaw, NetAdmin], "CAP_BPF"),
+        (Backend::TapXdp, &[NetRaw, Bpf], "CAP_NET_ADMIN"),
+        (Backend::Xdp, &[NetRaw, NetAdmin], "CAP_BPF"),
+        (Backend::Xdp, &[NetRaw, Bpf], "CAP_NET_ADMIN"),
+        (Backend::Tap, &[NetAdmin, Bpf], "CAP_NET_RAW"),
+        (Backend::Xdp, &[NetAdmin, Bpf], "CAP_NET_RAW"),
+        (Backend::Ring, &[NetAdmin, Bpf], "CAP_NET_RAW"),
+        (Backend::Socket, &[NetAdmin, Bpf], "CAP_NET_RAW"),
+    ] {
+        let error = b.run(|| {
+            limit_capabilities(has).unwrap();
+            open(&config(b, backend)).map(drop).unwrap_err()
+        });
+        assert_eq!(error.kind(), ErrorKind::Permission, "{backend}: {error}");
+        let lacks = format!("this process lacks {missing}; run it as root, or once: sudo setcap");
+        assert!(error.to_string().contains(&lacks), "{backend}: {error}");
+    }
 }
 
 #[test]
