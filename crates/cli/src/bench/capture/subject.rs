@@ -114,15 +114,15 @@ pub(super) const TCPDUMP: &str = "tcpdump";
 
 /// Name, flags, and whether the host's stack gets the packets.
 const OURS: &[(&str, &[&str], bool)] = &[
-    ("linerate tap-xdp exclusive", &["--backend", "tap-xdp", "--exclusive"], false),
+    ("linerate tap-xdp exclusive", &["--backend", "tap-xdp", "--exclusive", "--force"], false),
     (
         "linerate tap-xdp exclusive sampled",
-        &["--backend", "tap-xdp", "--exclusive", "--timestamps", "sampled"],
+        &["--backend", "tap-xdp", "--exclusive", "--force", "--timestamps", "sampled"],
         false,
     ),
     (
         "linerate tap-xdp exclusive tsc",
-        &["--backend", "tap-xdp", "--exclusive", "--timestamps", "tsc"],
+        &["--backend", "tap-xdp", "--exclusive", "--force", "--timestamps", "tsc"],
         false,
     ),
     ("linerate tap-xdp", &["--backend", "tap-xdp"], true),
