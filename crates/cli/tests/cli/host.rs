@@ -10,7 +10,7 @@ use ::linerate::sys::ethtool;
 use linerate_lab::traffic::Flow;
 use linerate_lab::{Lab, need};
 
-use crate::support::{BACKENDS, Finished, Live, count, quiet_pair, send, text};
+use crate::support::{BACKENDS, BOTH_WAYS, Finished, Live, count, quiet_pair, send, text};
 
 /// As many datagrams as a socket's buffer holds without a reader.
 const LOT: u64 = 100;
@@ -122,7 +122,8 @@ fn a_change_of_queues_loses_nothing() {
     if !need::root() {
         return;
     }
-    for backend in BACKENDS {
+    // With an XDP program, a veth keeps as many queues as its peer sends by.
+    for backend in BOTH_WAYS {
         let lab = wide().expect("a lab");
         let b = lab.host("b");
         let live = Live::start(b, &["--backend", backend, "udp"]);

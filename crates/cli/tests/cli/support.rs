@@ -15,10 +15,10 @@ use linerate_lab::{Child, Host, Lab, need};
 pub(crate) const LINERATE: &str = env!("CARGO_BIN_EXE_linerate");
 
 /// The back ends that show all that an interface receives, and leave it to the host.
-pub(crate) const BACKENDS: [&str; 2] = ["ring", "socket"];
+pub(crate) const BACKENDS: [&str; 4] = ["tap", "tap-xdp", "ring", "socket"];
 
 /// Those of them that also show what it sends.
-pub(crate) const BOTH_WAYS: [&str; 2] = ["ring", "socket"];
+pub(crate) const BOTH_WAYS: [&str; 3] = ["tap", "ring", "socket"];
 
 /// What a finished command left.
 #[derive(Debug)]
