@@ -429,6 +429,3 @@ impl Writer<'_> {
 fn field(offset: usize) -> i16 {
     (layout::DATA + offset) as i16
 }
-
-#[cfg(test)]
-mod tests;

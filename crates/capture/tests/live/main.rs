@@ -11,5 +11,4 @@ mod gate;
 mod overload;
 mod privilege;
 mod probe;
-mod tap;
 mod xdp;
