@@ -23,7 +23,7 @@ use crate::{Hermetic, Options, Target, compile, sema, syntax};
 use linerate_base::LinkType;
 use linerate_bpf::extended::{Hook, disassemble};
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 #[test]
@@ -35,7 +35,11 @@ fn every_stage_gives_what_the_cases_say() {
         .collect();
     files.sort();
     let bless = env::var_os("LINERATE_BLESS").is_some();
-    let failures: String = files.iter().map(|file| check(file, bless)).collect();
+    // Fragments have constants in network byte order.
+    let is_of_this_machine =
+        |file: &&PathBuf| cfg!(target_endian = "little") || !file.ends_with("fragments.txt");
+    let files = files.iter().filter(is_of_this_machine);
+    let failures: String = files.map(|file| check(file, bless)).collect();
     assert!(failures.is_empty(), "{failures}\nLINERATE_BLESS=1 rewrites the expectations");
 }
 

@@ -8,6 +8,7 @@
 //! - [`direct_file`]: files written past the page cache, asynchronously and in order
 //! - [`ethtool`]: what a network driver tells and lets be switched
 //! - [`event`]: waiting: an event flag, and a poll over descriptors
+//! - [`filesystem`]: what file system a folder is on
 //! - [`interface`]: the interfaces of a network namespace
 //! - [`libpcap`]: the installed libpcap, loaded at run time, as a peer to compare with
 //! - [`memory`]: the machine's memory
@@ -35,6 +36,7 @@ pub mod cpu;
 pub mod direct_file;
 pub mod ethtool;
 pub mod event;
+pub mod filesystem;
 pub mod interface;
 pub mod libpcap;
 pub mod memory;

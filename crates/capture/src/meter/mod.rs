@@ -96,7 +96,7 @@ impl Meter {
     ///
     /// # Errors
     /// - [`ErrorKind::NotFound`] when there is no such interface.
-    /// - [`ErrorKind::Permission`] without CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON.
+    /// - [`ErrorKind::Permission`] without CAP_BPF and CAP_NET_ADMIN.
     /// - [`ErrorKind::Unsupported`] on all interfaces at once, before Linux 6.6, and for filters that
     ///   are too large together.
     /// - [`ErrorKind::Invalid`] for more than [`MAX_METER_FILTERS`] filters.

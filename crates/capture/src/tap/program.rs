@@ -429,3 +429,6 @@ impl Writer<'_> {
 fn field(offset: usize) -> i16 {
     (layout::DATA + offset) as i16
 }
+
+#[cfg(test)]
+mod tests;

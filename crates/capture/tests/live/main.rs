@@ -11,4 +11,5 @@ mod gate;
 mod overload;
 mod privilege;
 mod probe;
+mod tap;
 mod xdp;

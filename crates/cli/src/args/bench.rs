@@ -1,3 +1,5 @@
+use std::path::PathBuf;
+
 use clap::{Args, ValueEnum};
 
 /// Time us and the programs people use now, in one run on this machine.
@@ -21,6 +23,10 @@ pub(crate) struct BenchArgs {
     /// Only subjects whose name contains this text, and those that they are compared with.
     #[arg(long, value_name = "TEXT")]
     pub(crate) only: Vec<String>,
+
+    /// Where `bench disk` has its folder; without it, where temporary files are.
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) dir: Option<PathBuf>,
 }
 
 /// The benches there are.
@@ -33,6 +39,9 @@ pub(crate) enum BenchName {
     /// Capturing on a wire between two network namespaces, by each of our back ends, against tcpdump,
     /// dumpcap and netsniff-ng.
     Capture,
+    /// Capturing frames of 1514 bytes to a disk, 15 seconds at a time, against tcpdump, dumpcap and
+    /// netsniff-ng; what is in the files counts. Writes 25 GB at a time to a folder that is removed.
+    Disk,
 }
 
 impl BenchArgs {

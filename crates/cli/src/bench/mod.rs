@@ -11,6 +11,7 @@
 
 mod capture;
 mod compile;
+mod disk;
 mod progress;
 mod read;
 mod report;
@@ -32,6 +33,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Outcome> {
         BenchName::Compile => compile::run(args)?,
         BenchName::Read => read::run(args)?,
         BenchName::Capture => capture::run(args)?,
+        BenchName::Disk => disk::run(args)?,
     };
     report::print(&rows, args.json)?;
     Ok(Outcome::Success)

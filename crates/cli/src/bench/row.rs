@@ -57,10 +57,11 @@ pub(crate) fn compare(
     subjects.iter().map(row).collect()
 }
 
-/// How many times better; `None` where a zero leaves that open.
+/// How many times better; `None` where that has no meaning: for zero, and for less than that, as
+/// differences can be.
 fn ratio(reference: f64, value: f64, unit: &str) -> Option<f64> {
     let ratio = if unit.ends_with("/s") { value / reference } else { reference / value };
-    ratio.is_finite().then_some(ratio)
+    (reference > 0.0 && value > 0.0).then_some(ratio)
 }
 
 #[cfg(test)]
@@ -84,6 +85,6 @@ mod tests {
     fn of_rates_more_is_better() {
         assert_eq!(ratio(2.0, 4.0, "s"), Some(0.5));
         assert_eq!(ratio(2.0, 4.0, "packets/s"), Some(2.0));
-        assert_eq!(ratio(2.0, 0.0, "%"), None);
+        assert_eq!((ratio(2.0, 0.0, "%"), ratio(2.0, -1.0, "ns")), (None, None));
     }
 }

@@ -11,8 +11,8 @@
 
 mod measure;
 mod memory;
-mod stage;
-mod subject;
+pub(super) mod stage;
+pub(super) mod subject;
 mod tables;
 mod transfer;
 
@@ -30,8 +30,10 @@ use measure::Effort;
 use stage::Stage;
 use subject::{FLOOR, RING, STACK, Subject, TCPDUMP};
 
+pub(super) use tables::add_settings;
+
 /// The interface that every host of a lab has.
-const INTERFACE: &str = "wire0";
+pub(super) const INTERFACE: &str = "wire0";
 
 pub(super) fn run(args: &BenchArgs) -> Result<Vec<Row>> {
     if process::effective_user() != 0 {
@@ -48,7 +50,7 @@ pub(super) fn run(args: &BenchArgs) -> Result<Vec<Row>> {
         rows.extend(tables::of_size(*size, &subjects, &results));
     }
     rows.extend(transfer::rows(&stage, &subjects, &effort, &mut progress)?);
-    tables::add_settings(&mut rows, &subjects);
+    add_settings(&mut rows, &subjects);
     Ok(rows)
 }
 
@@ -58,20 +60,25 @@ fn available(stage: &Stage, args: &BenchArgs) -> Vec<Subject> {
         |name: &str| [FLOOR, STACK, RING].contains(&name) || name.starts_with(TCPDUMP);
     let mut subjects = subject::all();
     subjects.retain(|subject| is_reference(&subject.name) || args.wants(&subject.name));
-    subjects.retain(|subject| match stage.begin(subject).and_then(stage::Session::end) {
+    subjects.retain(|subject| can_begin(stage, subject));
+    subjects
+}
+
+/// True for a subject that can begin here; of others, says why.
+pub(super) fn can_begin(stage: &Stage, subject: &Subject) -> bool {
+    match stage.begin(subject).and_then(stage::Session::end) {
         Ok(_) => true,
         Err(error) => {
             output::tell(format_args!("without {}: {error:#}", subject.name));
             false
         }
-    });
-    subjects
+    }
 }
 
 /// Above this load, as a share of one core, something else runs on the machine.
 const BUSY: f64 = 0.5;
 
-fn warn_when_busy() {
+pub(super) fn warn_when_busy() {
     let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let load = text.split(' ').next().and_then(|word| word.parse().ok());
     if let Some(load) = load.filter(|load: &f64| *load > BUSY) {

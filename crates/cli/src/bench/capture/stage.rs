@@ -20,14 +20,14 @@ use super::subject::{Capture, Kind, Subject};
 use crate::output;
 
 /// Where everything happens.
-pub(super) struct Stage {
+pub(in crate::bench) struct Stage {
     lab: Lab,
     sender_core: usize,
     consumer_core: usize,
 }
 
 /// A subject that is receiving.
-pub(super) struct Session<'a> {
+pub(in crate::bench) struct Session<'a> {
     stage: &'a Stage,
     receiver: Receiver<'a>,
     sent: u64,
@@ -49,21 +49,21 @@ struct Running<'a> {
 
 /// What became of all that was sent in a session.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Outcome {
-    pub(super) sent: u64,
+pub(in crate::bench) struct Outcome {
+    pub(in crate::bench) sent: u64,
     /// What the subject says it captured; of one that captures nothing, all.
-    pub(super) captured: u64,
+    pub(in crate::bench) captured: u64,
     /// Processor time of a capturing program.
-    pub(super) consumer: Option<Duration>,
+    pub(in crate::bench) consumer: Option<Duration>,
     /// Most memory of a capturing program, in bytes.
-    pub(super) memory: Option<u64>,
+    pub(in crate::bench) memory: Option<u64>,
 }
 
 /// Programs start and end within a second; this is for very busy machines.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 impl Stage {
-    pub(super) fn new() -> Result<Self> {
+    pub(in crate::bench) fn new() -> Result<Self> {
         let cores = cpu::allowed()?;
         let (first, last) = (cores[0], cores[cores.len() - 1]);
         ensure!(first != last, "a capture is measured on two cores, one of them for the sender");
@@ -73,7 +73,7 @@ impl Stage {
         Ok(Self { lab, sender_core: first, consumer_core: last })
     }
 
-    pub(super) fn lab(&self) -> &Lab {
+    pub(in crate::bench) fn lab(&self) -> &Lab {
         &self.lab
     }
 
@@ -85,7 +85,7 @@ impl Stage {
     ///
     /// # Errors
     /// When it cannot.
-    pub(super) fn begin<'a>(&'a self, subject: &'a Subject) -> Result<Session<'a>> {
+    pub(in crate::bench) fn begin<'a>(&'a self, subject: &'a Subject) -> Result<Session<'a>> {
         let receiver = match &subject.kind {
             Kind::Stack => Receiver::Stack,
             Kind::Drop => Receiver::Drop(self.drop_all()?),
@@ -133,7 +133,7 @@ impl Session<'_> {
     ///
     /// # Errors
     /// As the sender's.
-    pub(super) fn send(
+    pub(in crate::bench) fn send(
         &mut self,
         size: usize,
         count: u64,
@@ -158,7 +158,7 @@ impl Session<'_> {
     ///
     /// # Errors
     /// When it fails, or says nothing that can be understood.
-    pub(super) fn end(self) -> Result<Outcome> {
+    pub(in crate::bench) fn end(self) -> Result<Outcome> {
         let sent = self.sent;
         let Receiver::Capture(mut running) = self.receiver else {
             return Ok(Outcome { sent, captured: sent, consumer: None, memory: None });

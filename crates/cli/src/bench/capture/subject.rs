@@ -7,18 +7,18 @@ use std::time::Duration;
 use super::INTERFACE;
 
 /// The buffer that everybody gets, in MiB.
-pub(super) const BUFFER: u64 = 64;
+pub(in crate::bench) const BUFFER: u64 = 64;
 
 /// One who receives.
 #[derive(Clone, Debug)]
-pub(super) struct Subject {
-    pub(super) name: String,
-    pub(super) kind: Kind,
+pub(in crate::bench) struct Subject {
+    pub(in crate::bench) name: String,
+    pub(in crate::bench) kind: Kind,
 }
 
 impl Subject {
     /// The program, of one that captures.
-    pub(super) fn capture(&self) -> Option<&Capture> {
+    pub(in crate::bench) fn capture(&self) -> Option<&Capture> {
         match &self.kind {
             Kind::Capture(capture) => Some(capture),
             Kind::Stack | Kind::Drop => None,
@@ -26,7 +26,7 @@ impl Subject {
     }
 
     /// True when the host's stack gets the packets.
-    pub(super) fn passes(&self) -> bool {
+    pub(in crate::bench) fn passes(&self) -> bool {
         match &self.kind {
             Kind::Stack => true,
             Kind::Drop => false,
@@ -37,7 +37,7 @@ impl Subject {
 
 /// What runs on the receiving host.
 #[derive(Clone, Debug)]
-pub(super) enum Kind {
+pub(in crate::bench) enum Kind {
     /// Nothing: the host's stack takes the packets.
     Stack,
     /// An XDP program that drops every packet.
@@ -48,13 +48,13 @@ pub(super) enum Kind {
 
 /// A program that captures, and how it tells what it does.
 #[derive(Clone, Debug)]
-pub(super) struct Capture {
+pub(in crate::bench) struct Capture {
     /// The program and its arguments.
-    pub(super) line: Vec<OsString>,
+    pub(in crate::bench) line: Vec<OsString>,
     /// What it writes when it has begun.
     ready: &'static str,
     /// How long it may sleep while there are packets in its buffer.
-    pub(super) nap: Duration,
+    pub(in crate::bench) nap: Duration,
     /// The words that the count of captured packets stands beside.
     count: Count,
     /// The host's stack gets the packets, too.
@@ -69,12 +69,12 @@ enum Count {
 
 impl Capture {
     /// True when what it wrote says that it has begun.
-    pub(super) fn has_begun(&self, text: &str) -> bool {
+    pub(in crate::bench) fn has_begun(&self, text: &str) -> bool {
         text.contains(self.ready)
     }
 
     /// The packets that it says it captured.
-    pub(super) fn captured(&self, text: &str) -> Option<u64> {
+    pub(in crate::bench) fn captured(&self, text: &str) -> Option<u64> {
         match self.count {
             Count::Before(words) => number(text[..text.find(words)?].split_whitespace().last()?),
             Count::After(words) => {
@@ -84,7 +84,7 @@ impl Capture {
     }
 
     /// The command line, as one would type it.
-    pub(super) fn text(&self) -> String {
+    pub(in crate::bench) fn text(&self) -> String {
         let words: Vec<_> = self.line.iter().map(|word| word.to_string_lossy()).collect();
         words.join(" ")
     }
@@ -96,33 +96,35 @@ fn number(text: &str) -> Option<u64> {
 }
 
 /// All there are, in the order of the table.
-pub(super) fn all() -> Vec<Subject> {
+pub(in crate::bench) fn all() -> Vec<Subject> {
     let mut subjects = vec![
         Subject { name: FLOOR.into(), kind: Kind::Drop },
         Subject { name: STACK.into(), kind: Kind::Stack },
     ];
-    subjects.extend(OURS.iter().map(|(name, flags, passes)| ours(name, flags, *passes)));
-    subjects.extend([tcpdump(), dumpcap(), netsniff()].into_iter().flatten());
+    const NOWHERE: &str = "/dev/null";
+    subjects.extend(OURS.iter().map(|(name, flags, passes)| ours(name, flags, *passes, NOWHERE)));
+    let peers = [tcpdump(NOWHERE), dumpcap(NOWHERE), netsniff(NOWHERE)];
+    subjects.extend(peers.into_iter().flatten());
     subjects
 }
 
 /// Names of those that others are compared with.
-pub(super) const FLOOR: &str = "XDP_DROP";
-pub(super) const STACK: &str = "no capture";
-pub(super) const RING: &str = "linerate ring";
-pub(super) const TCPDUMP: &str = "tcpdump";
+pub(in crate::bench) const FLOOR: &str = "XDP_DROP";
+pub(in crate::bench) const STACK: &str = "no capture";
+pub(in crate::bench) const RING: &str = "linerate ring";
+pub(in crate::bench) const TCPDUMP: &str = "tcpdump";
 
 /// Name, flags, and whether the host's stack gets the packets.
 const OURS: &[(&str, &[&str], bool)] = &[
-    ("linerate tap-xdp exclusive", &["--backend", "tap-xdp", "--exclusive"], false),
+    ("linerate tap-xdp exclusive", &["--backend", "tap-xdp", "--exclusive", "--force"], false),
     (
         "linerate tap-xdp exclusive sampled",
-        &["--backend", "tap-xdp", "--exclusive", "--timestamps", "sampled"],
+        &["--backend", "tap-xdp", "--exclusive", "--force", "--timestamps", "sampled"],
         false,
     ),
     (
         "linerate tap-xdp exclusive tsc",
-        &["--backend", "tap-xdp", "--exclusive", "--timestamps", "tsc"],
+        &["--backend", "tap-xdp", "--exclusive", "--force", "--timestamps", "tsc"],
         false,
     ),
     ("linerate tap-xdp", &["--backend", "tap-xdp"], true),
@@ -134,11 +136,12 @@ const OURS: &[(&str, &[&str], bool)] = &[
     ("linerate socket", &["--backend", "socket"], true),
 ];
 
-fn ours(name: &str, flags: &[&str], passes: bool) -> Subject {
+/// Ourselves, writing to `file`.
+pub(in crate::bench) fn ours(name: &str, flags: &[&str], passes: bool, file: &str) -> Subject {
     let program = std::env::current_exe().unwrap_or_else(|_| "linerate".into());
     let buffer = format!("{BUFFER}M");
     let mut line = vec![program.into_os_string()];
-    line.extend(["capture", "-i", INTERFACE, "-B", &buffer, "-w", "/dev/null"].map(Into::into));
+    line.extend(["capture", "-i", INTERFACE, "-B", &buffer, "-w", file].map(Into::into));
     line.extend(flags.iter().map(Into::into));
     let capture = Capture {
         line,
@@ -150,24 +153,23 @@ fn ours(name: &str, flags: &[&str], passes: bool) -> Subject {
     Subject { name: name.into(), kind: Kind::Capture(capture) }
 }
 
-fn tcpdump() -> Option<Subject> {
+pub(in crate::bench) fn tcpdump(file: &str) -> Option<Subject> {
     let buffer = (BUFFER << 10).to_string();
-    let arguments = ["tcpdump", "-i", INTERFACE, "-n", "-B", &buffer, "-w", "/dev/null"];
+    let arguments = ["tcpdump", "-i", INTERFACE, "-n", "-B", &buffer, "-Z", "root", "-w", file];
     peer(&arguments, "listening on", Duration::from_millis(1200), " packets captured")
 }
 
-fn dumpcap() -> Option<Subject> {
+pub(in crate::bench) fn dumpcap(file: &str) -> Option<Subject> {
     let buffer = BUFFER.to_string();
-    let arguments = ["dumpcap", "-q", "-i", INTERFACE, "-B", &buffer, "-w", "/dev/null"];
+    let arguments = ["dumpcap", "-q", "-i", INTERFACE, "-B", &buffer, "-w", file];
     let subject = peer(&arguments, "File: ", Duration::from_millis(600), "")?;
     Some(counted(subject, Count::After("Packets captured: ")))
 }
 
-fn netsniff() -> Option<Subject> {
+pub(in crate::bench) fn netsniff(file: &str) -> Option<Subject> {
     let buffer = format!("{BUFFER}MiB");
     // -A and -Q: it leaves the machine's settings alone.
-    let arguments =
-        ["netsniff-ng", "-i", INTERFACE, "-o", "/dev/null", "-s", "-A", "-Q", "-S", &buffer];
+    let arguments = ["netsniff-ng", "-i", INTERFACE, "-o", file, "-s", "-A", "-Q", "-S", &buffer];
     peer(&arguments, "Running!", Duration::from_millis(600), "packets passed filter")
 }
 
@@ -200,7 +202,7 @@ mod tests {
     use super::*;
 
     fn capture(count: Count) -> Capture {
-        let Subject { kind: Kind::Capture(capture), .. } = ours("us", &[], true) else {
+        let Subject { kind: Kind::Capture(capture), .. } = ours("us", &[], true, "f") else {
             unreachable!("ours capture");
         };
         Capture { count, ..capture }

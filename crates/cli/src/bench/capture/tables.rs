@@ -28,7 +28,7 @@ pub(super) fn of_size(size: usize, subjects: &[Subject], results: &[Results]) ->
 }
 
 /// Says in each row how its subject was started.
-pub(super) fn add_settings(rows: &mut [Row], subjects: &[Subject]) {
+pub(in crate::bench) fn add_settings(rows: &mut [Row], subjects: &[Subject]) {
     for row in rows {
         let subject = subjects.iter().find(|subject| subject.name == row.subject);
         row.settings = subject.and_then(|subject| subject.capture().map(Capture::text));

@@ -31,8 +31,7 @@ impl Emitter<'_> {
         }
         let (base, offset) = match direct_end(self.ir, load).filter(|_| self.way == Way::Fast) {
             Some(end) => {
-                self.assume_no_options(load)?;
-                self.prove(end)?;
+                self.make_sure(load)?;
                 (Predicate::START, end as i16 - load.width.bytes() as i16)
             }
             None => (Register::R10, self.by_helper(id, load)?),
@@ -41,6 +40,12 @@ impl Emitter<'_> {
         self.push(Instruction::load(size(load.width), register, base, offset));
         self.registers.hold(register, Some(Held::Raw(id)));
         Ok(register)
+    }
+
+    /// Goes the slow way unless what is to be loaded directly is there.
+    pub(super) fn make_sure(&mut self, load: Load) -> Result<()> {
+        self.assume_no_options(load)?;
+        direct_end(self.ir, load).map_or(Ok(()), |end| self.prove(end))
     }
 
     /// Goes the slow way unless the IPv4 header before what is loaded has the usual length.

@@ -11,13 +11,17 @@
 //! - [`widen`]: how much of the packet to prove at once
 //! - [`registers`]: what the registers hold
 //! - [`node`]: tests and assignments, and where they lead
+//! - [`set`]: runs of tests for equality
+//! - [`compare`]: fields beside constants
 //! - [`value`]: values to registers
 //! - [`load`]: loads, fast and slow
 
+mod compare;
 mod facts;
 mod load;
 mod node;
 mod registers;
+mod set;
 mod value;
 mod widen;
 
@@ -70,6 +74,8 @@ struct Emitter<'a> {
     facts: Vec<Fact>,
     /// How much of the packet to prove at once, by node.
     widths: Vec<u32>,
+    /// How many edges lead to each node.
+    entrances: Vec<u32>,
     assembler: Assembler,
     fast: Vec<Place>,
     slow: Vec<Place>,
@@ -115,6 +121,7 @@ impl<'a> Emitter<'a> {
             graph,
             facts: facts::facts(ir, graph),
             widths: widen::widths(ir, graph),
+            entrances: entrances(graph),
             assembler,
             fast,
             slow,
@@ -235,6 +242,16 @@ impl<'a> Emitter<'a> {
         })?;
         Ok(Predicate::new(instructions, self.needs))
     }
+}
+
+fn entrances(graph: &Graph) -> Vec<u32> {
+    let mut entrances = vec![0; graph.len()];
+    for target in graph.ids().flat_map(|id| graph.node(id).targets()) {
+        if let Target::Node(id) = target {
+            entrances[id.index()] += 1;
+        }
+    }
+    entrances
 }
 
 impl Verdict {

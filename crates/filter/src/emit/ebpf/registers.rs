@@ -53,6 +53,11 @@ impl Registers {
         Some(POOL[at])
     }
 
+    /// Whether any register holds it.
+    pub(super) fn holds(&self, held: Held) -> bool {
+        self.entries.iter().any(|entry| entry.held == Some(held))
+    }
+
     /// A register in hand that holds nothing: a free one, or else the one used longest ago.
     pub(super) fn take(&mut self) -> Result<Register> {
         let free = (0..POOL.len()).filter(|at| !self.entries[*at].in_hand);

@@ -97,12 +97,12 @@ impl Frame {
     /// As for [`udp`](Self::udp).
     pub fn mirrored(from: &Host, to: &Host, size: usize) -> Self {
         let Self(mut frame) = Self::udp(from, to, 9, size);
-        frame[ADDRESSES].copy_from_slice(&[2, 0, 0, 0, 9, 1, 2, 0, 0, 0, 9, 2]);
+        frame[..MIRRORED.len()].copy_from_slice(&MIRRORED);
         Self(frame)
     }
 }
 
-/// Where the link-layer addresses lie in a frame.
-const ADDRESSES: Range<usize> = 0..12;
+/// The link-layer addresses of [mirrored](Frame::mirrored) frames, which they begin with.
+pub const MIRRORED: [u8; 12] = [2, 0, 0, 0, 9, 1, 2, 0, 0, 0, 9, 2];
 /// Where the UDP checksum lies in a frame.
 const UDP_CHECKSUM: Range<usize> = 40..42;

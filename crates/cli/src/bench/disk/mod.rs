@@ -1,0 +1,136 @@
+//! `linerate bench disk`: how fast a capture goes to disk without loss.
+//!
+//! - [`scratch`]: the folder on the disk
+//! - [`subject`]: who captures, and how it is told to write a file
+//! - [`trial`]: a load, a capture, and a look into its file
+//! - [`content`]: what is in a file
+//! - [`sequential`]: what the disk itself takes
+//!
+//! `docs/benchmarks.md` says how each figure comes about.
+
+mod content;
+mod scratch;
+mod sequential;
+mod subject;
+mod trial;
+
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use linerate::lab;
+use linerate::sys::process;
+
+use super::capture::stage::Stage;
+use super::capture::subject::{Subject, TCPDUMP};
+use super::capture::{add_settings, can_begin, warn_when_busy};
+use super::progress::Progress;
+use super::row::{Row, compare};
+use super::runner::Samples;
+use super::search::{Bracket, highest_lossless};
+use crate::args::BenchArgs;
+use crate::output;
+use scratch::Scratch;
+use trial::{Ground, Overload};
+
+const EXPERIMENT: &str = "disk";
+
+/// Bytes of the frames, without the check sequence: the largest that Ethernet has.
+const SIZE: usize = 1514;
+
+/// Bytes of a record of a pcap file beside the packet's.
+const RECORD: usize = 16;
+
+/// How close the search comes to the limit, as a share of the rate.
+const PRECISION: f64 = 0.05;
+
+/// What one subject showed.
+struct Results {
+    overload: Overload,
+    limit: Bracket,
+}
+
+pub(super) fn run(args: &BenchArgs) -> Result<Vec<Row>> {
+    if process::effective_user() != 0 {
+        lab::become_root_in_user_namespace()?;
+    }
+    warn_when_busy();
+    let scratch = Scratch::new(args.dir.as_deref())?;
+    let time = Duration::from_secs(if args.quick { 5 } else { 15 });
+    if args.quick {
+        output::tell("trials of 5 s: what the page cache swallows in that time counts as written");
+    }
+    let ground = Ground { stage: Stage::new()?, scratch, time };
+    let mut subjects = subject::all(&ground.scratch.file());
+    subjects.retain(|s| s.name.starts_with(TCPDUMP) || args.wants(&s.name));
+    subjects.retain(|subject| can_begin(&ground.stage, subject));
+    let mut progress = Progress::new(2 + 2 * subjects.len());
+    let (direct, mut rows) = sequential_rows(&ground, &mut progress)?;
+    let results = subjects.iter().map(|subject| {
+        measure(&ground, subject, &mut progress).with_context(|| subject.name.clone())
+    });
+    let results = results.collect::<Result<Vec<_>>>()?;
+    rows.extend(limit_rows(&subjects, &results, direct, time));
+    rows.extend(overload_rows(&subjects, &results, time));
+    add_settings(&mut rows, &subjects);
+    Ok(rows)
+}
+
+fn measure(ground: &Ground, subject: &Subject, progress: &mut Progress) -> Result<Results> {
+    progress.next(&format!("{}, the highest load", subject.name));
+    let overload = trial::overload(ground, subject)?;
+    progress.next(&format!("{}, the highest rate without loss", subject.name));
+    let limit = highest_lossless(overload.trial, PRECISION, |rate| {
+        Ok(trial::at(ground, subject, rate)?.trial)
+    })?;
+    Ok(Results { overload, limit })
+}
+
+/// The disk's own rate, bytes a second, and the rows about it.
+fn sequential_rows(ground: &Ground, progress: &mut Progress) -> Result<(f64, Vec<Row>)> {
+    const OURS: &str = "O_DIRECT, our writer";
+    const PLAIN: &str = "write(2) and fdatasync(2)";
+    let time = ground.time / 3;
+    progress.next("the disk itself, past the page cache");
+    let direct = sequential::direct(&ground.scratch, time)?;
+    progress.next("the disk itself, through the page cache");
+    let plain = sequential::plain(&ground.scratch, time)?;
+    let figures = [(OURS, direct), (PLAIN, plain)];
+    let figures = figures.map(|(name, rate)| (name.into(), Some(Samples::new(vec![rate / 1e9]))));
+    Ok((direct, compare(EXPERIMENT, "sequential write", "GB/s", PLAIN, &figures)))
+}
+
+/// The median is the highest rate that passed; the spread ends with the lowest that failed. The disk is
+/// among them with as many packets as it takes bytes for.
+fn limit_rows(subjects: &[Subject], results: &[Results], direct: f64, time: Duration) -> Vec<Row> {
+    let disk = direct / (SIZE + RECORD) as f64;
+    let mut figures = vec![("the disk itself (O_DIRECT)".into(), Some(Samples::new(vec![disk])))];
+    let passed = |results: &Results| Some(Samples::new(vec![results.limit.passed]));
+    figures.extend(subjects.iter().map(|s| s.name.clone()).zip(results.iter().map(passed)));
+    let case = format!("{SIZE} B, {} s, no loss up to", time.as_secs());
+    let mut rows = compare(EXPERIMENT, &case, "packets/s", tcpdump(subjects), &figures);
+    for (row, results) in rows.iter_mut().skip(1).zip(results) {
+        let Bracket { passed, failed } = results.limit;
+        row.spread = Some((passed, failed.unwrap_or(passed)));
+    }
+    rows
+}
+
+/// What was lost at the highest load, and how much of that the subject did not know of.
+fn overload_rows(subjects: &[Subject], results: &[Results], time: Duration) -> Vec<Row> {
+    let rows = |case: &str, unit, of: fn(&Overload) -> f64| {
+        let figure = |results: &Results| Some(Samples::new(vec![of(&results.overload)]));
+        let names = subjects.iter().map(|subject| subject.name.clone());
+        let figures: Vec<_> = names.zip(results.iter().map(figure)).collect();
+        let case = format!("{SIZE} B, {} s, {case}", time.as_secs());
+        compare(EXPERIMENT, &case, unit, tcpdump(subjects), &figures)
+    };
+    let mut all = rows("highest load", "packets/s", |overload| overload.trial.rate);
+    all.extend(rows("lost at highest load", "%", |overload| overload.trial.loss() * 100.0));
+    all.extend(rows("lost unsaid", "packets", |overload| overload.unsaid as f64));
+    all
+}
+
+/// The name of tcpdump with its version.
+fn tcpdump(subjects: &[Subject]) -> &str {
+    subjects.iter().find(|s| s.name.starts_with(TCPDUMP)).map_or(TCPDUMP, |s| &s.name)
+}

@@ -1,0 +1,62 @@
+//! A folder on a disk that is removed whatever happens, short of SIGKILL.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use anyhow::{Context, Result, bail, ensure};
+use linerate::sys::filesystem;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use tempfile::TempDir;
+
+/// Bytes that the folder has at the most at a time.
+pub(super) const ROOM: u64 = 25_000_000_000;
+
+/// The folder.
+pub(super) struct Scratch(TempDir);
+
+impl Scratch {
+    /// A new folder in `parent`, or where temporary files are.
+    ///
+    /// # Errors
+    /// When the disk has no room; when nobody named `parent` and temporary files are in memory.
+    pub(super) fn new(parent: Option<&Path>) -> Result<Self> {
+        let place = parent.map_or_else(std::env::temp_dir, Path::to_owned);
+        let asked = || format!("measure the disk of {}", place.display());
+        let found = filesystem::of(&place).with_context(asked)?;
+        if found.is_memory && parent.is_none() {
+            bail!("{}: that is in memory: name a folder on a disk with --dir", asked());
+        }
+        let (has, needs) = (found.available / 1_000_000_000, ROOM / 1_000_000_000);
+        ensure!(found.available > ROOM, "{}: {needs} GB are needed, {has} are free", asked());
+        let folder = tempfile::Builder::new().prefix("linerate-bench-").tempdir_in(&place);
+        let scratch = Self(folder.with_context(asked)?);
+        remove_on_signals(scratch.0.path().to_owned()).with_context(asked)?;
+        Ok(scratch)
+    }
+
+    /// The one file that is in the folder.
+    pub(super) fn file(&self) -> PathBuf {
+        self.0.path().join("f.pcap")
+    }
+
+    /// Gives the file's room back.
+    pub(super) fn clear(&self) {
+        // One that nobody has written is not there.
+        let _ = fs::remove_file(self.file());
+    }
+}
+
+/// A signal would end the process without running what removes the folder.
+fn remove_on_signals(folder: PathBuf) -> Result<()> {
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+    thread::Builder::new().name("signals".into()).spawn(move || {
+        if let Some(signal) = signals.forever().next() {
+            // Who still writes has an unlinked file, and ends with this process.
+            let _ = fs::remove_dir_all(&folder);
+            let _ = signal_hook::low_level::emulate_default_handler(signal);
+        }
+    })?;
+    Ok(())
+}

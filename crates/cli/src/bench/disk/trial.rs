@@ -1,0 +1,59 @@
+//! A load, a capture, and a look into its file.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+
+use super::scratch::{ROOM, Scratch};
+use super::{RECORD, SIZE, content};
+use crate::bench::capture::stage::Stage;
+use crate::bench::capture::subject::Subject;
+use crate::bench::search::Trial;
+
+/// Where trials are made.
+pub(super) struct Ground {
+    pub(super) stage: Stage,
+    pub(super) scratch: Scratch,
+    /// How long a trial's load lasts.
+    pub(super) time: Duration,
+}
+
+/// What a trial showed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Overload {
+    /// By what is in the file.
+    pub(super) trial: Trial,
+    /// Packets that the subject says it captured and that are not in the file.
+    pub(super) unsaid: u64,
+}
+
+/// A load ends after so many times as long as it should take.
+const LIMIT: u32 = 3;
+
+/// Packets that show how fast the sender is beside this subject.
+const WARM_UP: u64 = 500_000;
+
+/// A trial at the sender's maximum, or as many packets as there is room for on the disk.
+pub(super) fn overload(ground: &Ground, subject: &Subject) -> Result<Overload> {
+    let mut session = ground.stage.begin(subject)?;
+    let maximum = session.send(SIZE, WARM_UP, None, ground.time)?.rate();
+    session.end()?;
+    let room = ROOM as f64 * 0.98 / (SIZE + RECORD) as f64;
+    at(ground, subject, maximum.min(room / ground.time.as_secs_f64()))
+}
+
+/// A trial at a rate, packets a second.
+pub(super) fn at(ground: &Ground, subject: &Subject, rate: f64) -> Result<Overload> {
+    ground.scratch.clear();
+    let mut session = ground.stage.begin(subject)?;
+    let packets = (rate * ground.time.as_secs_f64()) as u64;
+    let report = session.send(SIZE, packets, Some(rate), ground.time * LIMIT)?;
+    let outcome = session.end()?;
+    let file = ground.scratch.file();
+    let held = content::frames(&file, SIZE, packets);
+    ground.scratch.clear();
+    let held = held.with_context(|| format!("count what is in the file of {}", subject.name))?;
+    let lost = report.packets.saturating_sub(held);
+    let trial = Trial { rate: report.rate(), sent: report.packets, lost };
+    Ok(Overload { trial, unsaid: outcome.captured.saturating_sub(held) })
+}
