@@ -7,7 +7,7 @@ use linerate_base::{LinkType, TimestampSource};
 use linerate_bpf::classic::Program;
 use linerate_bpf::extended::Predicate;
 
-use crate::Interrupt;
+use crate::{Interrupt, Owned};
 
 pub use linerate_sys::packet_socket::FanoutMode;
 
@@ -41,8 +41,12 @@ pub struct Config {
     /// interfaces that do nothing but capture, as at a mirror port.
     pub exclusive: bool,
     /// Do what would cut the host off from its network, such as `exclusive` on an interface with
-    /// addresses of the host's own.
+    /// addresses of the host's own, or owning one of these.
     pub force: bool,
+    /// Addresses that are the application's: packets to them are captured, where the filter keeps them, and
+    /// the host does not get them; those that ask for their hardware address are answered. No other
+    /// packet is captured. By the taps only.
+    pub owned: Option<Owned>,
     /// Where the times of packets come from.
     pub timestamps: TimestampSource,
     /// Share the packets with the other sources of a group.
@@ -67,6 +71,7 @@ impl Config {
             immediate: false,
             exclusive: false,
             force: false,
+            owned: None,
             timestamps: TimestampSource::Kernel,
             fanout: None,
             filter: None,

@@ -5,6 +5,8 @@
 //! gives the packets of a savefile. [`Filtered`] filters any source in user space. [`interfaces()`] and
 //! [`link_types`] tell what there is to capture, a [`Prober`] by which back ends; [`Interrupt`] ends a wait from outside.
 //!
+//! [`Owned`] is a set of addresses that are the application's, and not the host's.
+//!
 //! [`Meter`] only counts, in the kernel, without any packet leaving it.
 //!
 //! What a live source promises:
@@ -43,6 +45,7 @@ mod live;
 mod merged;
 mod meter;
 mod open;
+mod own;
 mod privilege;
 mod probe;
 pub mod synthetic;
@@ -58,5 +61,6 @@ pub use interrupt::Interrupt;
 pub use merged::merge;
 pub use meter::{MAX_METER_FILTERS, Meter, MeterConfig, MeterFilter, Reading, Tally};
 pub use open::{Capture, open, open_many};
+pub use own::{Owned, Prefix};
 pub use probe::{Probe, Prober, Support};
 pub use threads::{best_threads, consumer_cores};

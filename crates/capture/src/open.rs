@@ -23,8 +23,8 @@ pub struct Capture {
 ///
 /// Without [`Config::backend`] this takes the tap; the ring where the kernel or the interface has no tap,
 /// the privilege for it is missing or a fanout group is asked for; and a plain socket where there is no ring
-/// either. Packets that are to be the capture's alone are taken by the tap at the XDP hook, or not at
-/// all.
+/// either. Packets that are to be the capture's alone are taken by the tap at the XDP hook, and those to
+/// owned addresses by the tap, or not at all.
 ///
 /// # Errors
 /// - [`ErrorKind::Permission`] without the privilege; the advice is the command that gives it.
@@ -64,6 +64,11 @@ pub fn open_many(config: &Config, threads: usize) -> Result<Vec<Capture>> {
 }
 
 fn open_by(backend: Backend, config: &Config, threads: usize) -> Result<Vec<Capture>> {
+    if config.owned.is_some() && !TAPS.contains(&backend) {
+        let asked = format!("own addresses on {} by the back end {backend}", config.interface);
+        return Err(Error::new(ErrorKind::Unsupported, asked, "it cannot take them from the host")
+            .advise("the back ends tap and tap-xdp can"));
+    }
     match backend {
         Backend::Tap => tap::setup::open_tcx(config, threads),
         Backend::TapXdp => tap::setup::open_xdp(config, threads),
@@ -77,8 +82,14 @@ fn open_by(backend: Backend, config: &Config, threads: usize) -> Result<Vec<Capt
 /// its packets.
 pub(crate) const UNASKED: [Backend; 3] = [Backend::Tap, Backend::Ring, Backend::Socket];
 
+/// The back ends that can own addresses.
+const TAPS: [Backend; 2] = [Backend::Tap, Backend::TapXdp];
+
 /// The back ends that can do what is asked, best first.
 fn candidates(config: &Config) -> &'static [Backend] {
+    if config.owned.is_some() {
+        return &[Backend::Tap];
+    }
     let tap = config.interface != ANY && config.fanout.is_none();
     match (config.exclusive, tap, config.immediate) {
         (true, _, _) => &[Backend::TapXdp],

@@ -24,6 +24,7 @@ use super::vigil::Vigil;
 use crate::live::place::{Place, no_device, snaplen};
 use crate::live::setup::check_memory;
 use crate::live::watch::Losses;
+use crate::own::responder::Responder;
 use crate::privilege::explain;
 use crate::threads::receive_queues;
 use crate::{Backend, Capture, Config, Filtered};
@@ -88,6 +89,7 @@ impl<'a> Build<'a> {
         let vigils: Vec<_> = vigils.collect::<Result<_>>()?;
         let intakes = (0..count).map(|consumer| self.intake(&shared, consumer, count));
         let intakes: Vec<_> = intakes.collect::<Result<_>>()?;
+        let mut responders = self.responders(count)?.into_iter();
         let (programs, user) = self.load_all(&shared, hooks)?;
         let socket = self.promiscuous_socket()?;
         let links = hooks.iter().zip(&programs).map(|(hook, program)| attach(*hook, program));
@@ -103,6 +105,7 @@ impl<'a> Build<'a> {
             interrupt: self.config.interrupt.clone(),
             vigil,
             doze: Doze::new(enough, self.config.immediate),
+            responder: responders.next(),
             losses: losses.take(),
             has_stopped: false,
             has_ended: false,
@@ -149,6 +152,12 @@ impl<'a> Build<'a> {
         let rings = TapRings::map(shared.rings.as_fd(), &shared.geometry)?;
         let own = (consumer..shared.geometry.rings as usize).step_by(count);
         Ok(Intake::new(rings, own, Clock::kernel(), snaplen(self.config)))
+    }
+
+    /// One for each source, where there are owned addresses.
+    fn responders(&self, count: usize) -> Result<Vec<Responder>> {
+        let Some(owned) = &self.config.owned else { return Ok(Vec::new()) };
+        (0..count).map(|_| Responder::new(owned.clone(), &self.place.link)).collect()
     }
 
     /// A socket that gets no packets, but keeps the interface promiscuous.
@@ -202,6 +211,7 @@ impl<'a> Build<'a> {
             geometry: shared.geometry,
             producers: shared.producers,
             predicate,
+            owned: self.config.owned.as_ref(),
             snaplen: snaplen(self.config),
             stamps: self.stamps(),
             exclusive: self.config.exclusive,

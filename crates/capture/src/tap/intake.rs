@@ -4,7 +4,7 @@ use linerate_base::{Descriptor, Direction, Result, Stats};
 use linerate_sys::clock;
 use linerate_sys::tap_ring::{TapRings, layout};
 
-use super::program::OUTGOING;
+use super::program::{ASIDE, OUTGOING, QUESTION};
 use super::stamps::{Clock, Epoch};
 use super::walk::{Record, Walk};
 use crate::live::framer::{ADDRESSES, TAGGED, VLAN_TAG, insert_tag};
@@ -30,9 +30,29 @@ pub(crate) struct Intake {
     clock: Clock,
     snaplen: u32,
     descriptors: Vec<Descriptor>,
+    questions: Questions,
     delivered: u64,
     /// The batch could have held more packets.
     is_cut: bool,
+}
+
+/// Packets that ask for owned addresses.
+#[derive(Debug, Default)]
+struct Questions {
+    /// Those of this batch.
+    packets: Vec<Descriptor>,
+    /// Packets so far that the filter turned away, and that came to be answered only.
+    aside: u64,
+}
+
+impl Questions {
+    /// The packet, if it is to be delivered, too.
+    #[cold]
+    fn take(&mut self, flags: u32, packet: Descriptor) -> Option<Descriptor> {
+        self.packets.push(packet);
+        self.aside += u64::from(flags & ASIDE != 0);
+        (flags & ASIDE == 0).then_some(packet)
+    }
 }
 
 /// The end of one ring where packets come out.
@@ -72,6 +92,7 @@ impl Intake {
             clock,
             snaplen,
             descriptors: Vec::with_capacity(MOST),
+            questions: Questions::default(),
             delivered: 0,
             is_cut: false,
         };
@@ -81,10 +102,11 @@ impl Intake {
 
     /// Gives the room of the last batch back.
     pub(crate) fn release(&mut self) {
-        if self.descriptors.is_empty() {
+        if self.descriptors.is_empty() && self.questions.packets.is_empty() {
             return;
         }
         self.descriptors.clear();
+        self.questions.packets.clear();
         for reader in &self.readers {
             self.rings.give_back(reader.ring, reader.walk.position());
         }
@@ -154,7 +176,10 @@ impl Intake {
         let reader = &mut self.readers[place];
         while let Some(record) = reader.next.filter(|record| record.time <= until) {
             let descriptor = describe(&mut self.rings, &record, epoch, self.snaplen);
-            self.descriptors.push(descriptor);
+            match record.flags & (QUESTION | ASIDE) {
+                0 => self.descriptors.push(descriptor),
+                flags => self.descriptors.extend(self.questions.take(flags, descriptor)),
+            }
             let region = self.rings.region();
             reader.walk.pass(region, &record);
             reader.next = reader.walk.peek(region, reader.head)?;
@@ -164,6 +189,11 @@ impl Intake {
             }
         }
         Ok(false)
+    }
+
+    /// Packets of the last batch that ask for owned addresses; those, too, that are not in it.
+    pub(crate) fn questions(&self) -> &[Descriptor] {
+        &self.questions.packets
     }
 
     /// The memory that the packets are in.
@@ -227,7 +257,8 @@ impl Intake {
         }
         stats.seen = captured + stats.filtered + stats.dropped;
         stats.delivered = self.delivered;
-        stats.pending = captured.saturating_sub(self.delivered);
+        stats.filtered += self.questions.aside;
+        stats.pending = captured.saturating_sub(self.delivered + self.questions.aside);
         stats
     }
 }

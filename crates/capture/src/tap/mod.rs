@@ -28,6 +28,7 @@ use linerate_sys::tap_ring::Doorbell;
 use crate::Interrupt;
 use crate::live::watch::Losses;
 use crate::live::{after, left};
+use crate::own::responder::Responder;
 use attachment::Attachment;
 use doze::{Doze, Nap};
 use intake::Intake;
@@ -43,6 +44,7 @@ pub(crate) struct TapSource {
     pub(crate) interrupt: Interrupt,
     pub(crate) vigil: Vigil,
     pub(crate) doze: Doze,
+    pub(crate) responder: Option<Responder>,
     pub(crate) losses: Option<Losses>,
     pub(crate) has_stopped: bool,
     pub(crate) has_ended: bool,
@@ -70,6 +72,9 @@ impl Source for TapSource {
         loop {
             let draining = self.has_stopped || self.vigil.is_alarmed();
             let packets = self.intake.fetch(draining)?;
+            if let Some(responder) = &self.responder {
+                responder.answer(self.intake.region(), self.intake.questions());
+            }
             if packets > 0 {
                 self.doze.found(self.intake.is_cut());
                 let (region, table) = (self.intake.region(), self.intake.descriptors());

@@ -9,12 +9,16 @@
 //! | R8 | bytes of the packet to keep; before the ring is known, the filter's verdict |
 //! | R9 | bytes of the packet on the wire |
 
+mod owned;
+
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 use linerate_bpf::extended::{
     Alu, Assembler, Hook, Instruction, Label, Metadata, Predicate, Register, Size, Test, helper,
 };
 use linerate_sys::tap_ring::{Geometry, layout};
+
+use crate::Owned;
 
 use Register::{R0, R1, R2, R3, R4, R5, R6, R7, R8, R9, R10};
 
@@ -28,6 +32,8 @@ pub(crate) struct Plan<'a> {
     pub(crate) geometry: Geometry,
     pub(crate) producers: Producers,
     pub(crate) predicate: Option<&'a Predicate>,
+    /// Only frames to these addresses are captured, and the host does not get them.
+    pub(crate) owned: Option<&'a Owned>,
     /// The most bytes to keep of a packet.
     pub(crate) snaplen: u32,
     pub(crate) stamps: Stamps,
@@ -63,6 +69,10 @@ pub(crate) const SAMPLED_OF: i32 = 8;
 
 /// In a record's flags: the host sends the packet.
 pub(crate) const OUTGOING: u32 = 1;
+/// In a record's flags: a neighbour asks for an owned address.
+pub(crate) const QUESTION: u32 = 2;
+/// In a record's flags: the filter turned the packet away, which is there to be answered only.
+pub(crate) const ASIDE: u32 = 4;
 
 /// `XDP_DROP` and `XDP_PASS` of `enum xdp_action`, and `TCX_NEXT` of `enum tcx_action_base`, which lets
 /// further programs run.
@@ -90,6 +100,8 @@ mod sk_buff {
 
 /// On the stack, below the metadata: the number of the ring, u32.
 const RING_NUMBER: i16 = -24;
+/// The record's flags, u32, where they are not the same for all packets.
+const FLAGS: i16 = -32;
 
 /// `BPF_RB_FORCE_WAKEUP` of `linux/bpf.h`.
 const FORCE_WAKEUP: i32 = 2;
@@ -101,6 +113,7 @@ const PACKET_OUTGOING: i32 = 4;
 pub(crate) fn assemble(plan: &Plan<'_>) -> Vec<Instruction> {
     let mut code = Assembler::new();
     let ends = Ends {
+        foreign: code.label(),
         filtered: code.label(),
         dropped: code.label(),
         stray: code.label(),
@@ -108,6 +121,7 @@ pub(crate) fn assemble(plan: &Plan<'_>) -> Vec<Instruction> {
     };
     let mut writer = Writer { plan, code, ends };
     writer.measure();
+    writer.tell_owned();
     writer.filter();
     writer.find_ring();
     writer.find_room();
@@ -122,6 +136,8 @@ pub(crate) fn assemble(plan: &Plan<'_>) -> Vec<Instruction> {
 
 /// What becomes of packets that are not captured, and the end of all.
 struct Ends {
+    /// Decided already, before the ring is known.
+    foreign: Label,
     filtered: Label,
     dropped: Label,
     stray: Label,
@@ -173,6 +189,9 @@ impl Writer<'_> {
         }
         self.code.extend(predicate.instructions(self.plan.hook));
         self.push(Instruction::mov(R8, R0));
+        if self.plan.owned.is_some() {
+            self.keep_question();
+        }
     }
 
     /// Writes what the filter needs to know beside the packet's bytes.
@@ -214,6 +233,7 @@ impl Writer<'_> {
 
     /// R7 = ring.
     fn find_ring(&mut self) {
+        self.code.place(self.ends.foreign);
         match self.plan.producers {
             Producers::Queues => self.load(Size::Word, R0, R6, xdp_md::RX_QUEUE_INDEX),
             Producers::Cpus => self.push(Instruction::call(helper::GET_SMP_PROCESSOR_ID)),
@@ -221,7 +241,7 @@ impl Writer<'_> {
         self.push(Instruction::store(Size::Word, R10, RING_NUMBER, R0));
         self.look_up(self.ends.stray);
         self.push(Instruction::mov(R7, R0));
-        if self.plan.predicate.is_some() {
+        if self.turns_away() {
             self.code.jump_if(Test::Equal, R8, 0, self.ends.filtered);
         }
     }
@@ -300,8 +320,7 @@ impl Writer<'_> {
         }
         self.push(Instruction::store(Size::Word, R5, field(layout::CAPTURED_BYTES), R8));
         self.push(Instruction::store(Size::Word, R5, field(layout::LENGTH), R9));
-        let flags = if self.plan.hook == Hook::Egress { OUTGOING } else { 0 };
-        self.push(Instruction::store(Size::Word, R5, field(layout::FLAGS), flags));
+        self.write_flags();
         if self.is_xdp() {
             self.push(Instruction::store(Size::Word, R5, field(layout::VLAN_TCI), 0));
             return;
@@ -311,6 +330,15 @@ impl Writer<'_> {
         // Without a tag the kernel keeps 0 here (`__vlan_hwaccel_clear_tag`, Linux 6.6).
         self.load(Size::Word, R1, R6, sk_buff::VLAN_PROTO);
         self.push(Instruction::store(Size::Half, R5, field(layout::VLAN_PROTOCOL), R1));
+    }
+
+    fn write_flags(&mut self) {
+        if self.plan.owned.is_some() {
+            self.load(Size::Word, R1, R10, FLAGS);
+            return self.push(Instruction::store(Size::Word, R5, field(layout::FLAGS), R1));
+        }
+        let flags = if self.plan.hook == Hook::Egress { OUTGOING } else { 0 };
+        self.push(Instruction::store(Size::Word, R5, field(layout::FLAGS), flags));
     }
 
     fn copy(&mut self) {
@@ -382,7 +410,7 @@ impl Writer<'_> {
     }
 
     fn end(&mut self) {
-        if self.plan.predicate.is_some() {
+        if self.turns_away() {
             self.code.place(self.ends.filtered);
             self.count(layout::FILTERED);
             self.code.jump(self.ends.done);
@@ -393,8 +421,16 @@ impl Writer<'_> {
         self.code.place(self.ends.stray);
         self.count_stray();
         self.code.place(self.ends.done);
+        if self.plan.owned.is_some() {
+            self.take_away_owned();
+        }
         self.push(Instruction::mov(R0, self.verdict()));
         self.push(Instruction::exit());
+    }
+
+    /// True when some packets are not to be captured, by R8.
+    fn turns_away(&self) -> bool {
+        self.plan.predicate.is_some() || self.plan.owned.is_some()
     }
 
     /// Counts a packet without a ring in the first one, as others may do at the same time.
@@ -403,7 +439,7 @@ impl Writer<'_> {
         self.push(Instruction::store(Size::Word, R10, RING_NUMBER, 0));
         self.look_up(self.ends.done);
         self.push(Instruction::mov(R1, 1));
-        if self.plan.predicate.is_some() {
+        if self.turns_away() {
             self.code.jump_if(Test::NotEqual, R8, 0, kept);
             self.count_atomically(layout::STRAY_FILTERED);
             self.code.jump(self.ends.done);

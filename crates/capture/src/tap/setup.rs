@@ -1,7 +1,5 @@
 //! Where a tap is to be put, and whether it may.
 
-use std::net::IpAddr;
-
 use linerate_base::{Error, ErrorKind, LinkType, Result, TimestampSource};
 use linerate_bpf::extended::Hook;
 use linerate_sys::bpf::XdpMode;
@@ -10,8 +8,8 @@ use linerate_sys::interface::{self, Interface};
 
 use super::build::{Build, Spot};
 use super::program::Producers;
-use crate::live::place::Place;
-use crate::{Backend, Capture, Config, Directions};
+use crate::live::place::{Place, snaplen};
+use crate::{Backend, Capture, Config, Directions, Owned};
 
 /// Opens `count` sources that share the packets of one tap at the traffic-control hooks: ring i goes to
 /// source i modulo their number.
@@ -43,6 +41,9 @@ pub(crate) fn obstacle(device: &Interface) -> Option<&'static str> {
     cpu::is_realtime().then_some("on a real-time kernel, programs of one core interrupt each other")
 }
 
+/// Bytes of a neighbour solicitation with two VLAN tags and an option.
+const QUESTION: u32 = 94;
+
 /// Drivers of interfaces that are not emptied by one core at a time for each queue: of the first,
 /// processes fill them; of the second, several interfaces have queues of the same number.
 const QUEUES_SHARED: [&str; 2] = ["tun", "bonding"];
@@ -71,6 +72,9 @@ impl<'a> Setup<'a> {
             TimestampSource::Kernel | TimestampSource::Sampled => {}
             other => return Err(self.unsupported(&format!("it has no {other} timestamps"))),
         }
+        if let Some(owned) = &self.config.owned {
+            self.check_owned(owned)?;
+        }
         if self.device.is_up { Ok(()) } else { Err(self.place.link.not_up()) }
     }
 
@@ -79,6 +83,9 @@ impl<'a> Setup<'a> {
     fn open_tcx(&self, count: usize) -> Result<Vec<Capture>> {
         if self.config.exclusive {
             return Err(self.unsupported("it cannot take packets away from the host"));
+        }
+        if self.config.owned.is_some() {
+            return self.build().at_tcx(&[Hook::Ingress], count);
         }
         let hooks: &[Hook] = match (self.config.direction, self.place.is_loopback()) {
             (Directions::Both, false) => &[Hook::Ingress, Hook::Egress],
@@ -124,8 +131,43 @@ impl<'a> Setup<'a> {
         Ok(())
     }
 
+    fn check_owned(&self, owned: &Owned) -> Result<()> {
+        if self.place.link_type != LinkType::ETHERNET {
+            return Err(self.unsupported("owned addresses are for Ethernet"));
+        }
+        if self.config.exclusive {
+            let advice = "leave out one of both";
+            return Err(self.invalid("all packets or those to owned addresses are taken", advice));
+        }
+        if self.config.direction == Directions::Out {
+            let advice = "leave out the direction, or ask for received packets";
+            return Err(self.invalid("packets to owned addresses are received ones", advice));
+        }
+        if snaplen(self.config) < QUESTION {
+            let advice = format!("keep {QUESTION} bytes of a packet at least");
+            return Err(self.invalid("questions for owned addresses must be seen whole", &advice));
+        }
+        if self.config.force { Ok(()) } else { self.check_not_owned(owned) }
+    }
+
+    /// The host could not be reached by an address that is taken from it.
+    fn check_not_owned(&self, owned: &Owned) -> Result<()> {
+        for address in &self.device.addresses {
+            if owned.contains(address.ip)? {
+                let asked = format!("own addresses on {}", self.device.name);
+                let answered = format!("{} is the host's own there", address.ip);
+                return Err(Error::new(ErrorKind::Invalid, asked, answered)
+                    .advise("--force takes it from the host all the same"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Without its packets, the host could not be reached by its addresses there. Link-local addresses
+    /// come by themselves.
     fn check_addresses(&self) -> Result<()> {
-        match own_address(&self.device) {
+        let own = self.device.addresses.iter().map(|address| address.ip);
+        match own.into_iter().find(|ip| !is_link_local(ip)) {
             Some(ip) => Err(Error::new(
                 ErrorKind::Invalid,
                 format!("take the packets of {} away from the host", self.device.name),
@@ -159,15 +201,9 @@ fn unsupported(config: &Config, backend: Backend, answer: &str) -> Error {
     Error::new(ErrorKind::Unsupported, asked, answer)
 }
 
-/// An address by which the host could not be reached any more without the interface's packets.
-/// Link-local addresses come by themselves.
-pub(crate) fn own_address(device: &Interface) -> Option<IpAddr> {
-    device.addresses.iter().map(|address| address.ip).find(|ip| !is_link_local(ip))
-}
-
-fn is_link_local(ip: &IpAddr) -> bool {
+fn is_link_local(ip: &std::net::IpAddr) -> bool {
     match ip {
-        IpAddr::V4(ip) => ip.is_link_local(),
-        IpAddr::V6(ip) => ip.is_unicast_link_local(),
+        std::net::IpAddr::V4(ip) => ip.is_link_local(),
+        std::net::IpAddr::V6(ip) => ip.is_unicast_link_local(),
     }
 }

@@ -9,6 +9,7 @@ mod fanout;
 mod faults;
 mod gate;
 mod overload;
+mod own;
 mod privilege;
 mod probe;
 mod tap;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use linerate::base::TimestampSource;
-use linerate::capture::{Backend, Directions};
+use linerate::capture::{Backend, Directions, Prefix};
 
 use super::{PrintArgs, SaveArgs, SimulateArgs};
 use crate::units::{self, Threads};
@@ -53,7 +53,12 @@ pub(crate) struct CaptureArgs {
     #[arg(long)]
     pub(crate) exclusive: bool,
 
-    /// Do as told even where that can cut the host off from its network, as --exclusive can.
+    /// Take packets to these addresses away from the host, answer neighbours that ask for them, and
+    /// capture nothing else; may be given several times.
+    #[arg(long, value_name = "PREFIX", value_parser = prefix)]
+    pub(crate) own: Vec<Prefix>,
+
+    /// Do as told even where that can cut the host off from its network, as --exclusive and --own can.
     #[arg(long)]
     pub(crate) force: bool,
 
@@ -110,6 +115,11 @@ pub(crate) struct CaptureArgs {
     /// The filter, as in pcap-filter(7); several words are joined by spaces.
     #[arg(value_name = "FILTER")]
     pub(crate) filter: Vec<OsString>,
+}
+
+/// An address or a prefix, as clap wants its errors.
+fn prefix(text: &str) -> Result<Prefix, String> {
+    text.parse().map_err(|error: linerate::base::Error| error.to_string())
 }
 
 /// The ways into the kernel.

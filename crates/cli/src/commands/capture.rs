@@ -8,7 +8,7 @@ use std::net::Ipv4Addr;
 
 use anyhow::{Context, Result};
 use linerate::base::LinkType;
-use linerate::capture::{self, Backend, Config, Interrupt};
+use linerate::capture::{self, Backend, Config, Interrupt, Owned, Prefix};
 use linerate::sys::capability::User;
 
 use crate::args::{CaptureArgs, InterfacesArgs, SimulateArg};
@@ -110,9 +110,15 @@ fn config(args: &CaptureArgs, interface: String) -> Result<Config> {
         immediate: args.immediate,
         exclusive: args.exclusive,
         force: args.force,
+        owned: owned(&args.own)?,
         timestamps: args.timestamps.into(),
         ..Config::new(interface, Interrupt::new()?)
     })
+}
+
+fn owned(prefixes: &[Prefix]) -> Result<Option<Owned>> {
+    let set = (!prefixes.is_empty()).then(|| Owned::new(prefixes));
+    Ok(set.transpose()?)
 }
 
 /// The interface asked for, or the first one that is up and no loopback, with a note that says so.

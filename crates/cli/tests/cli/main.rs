@@ -6,6 +6,7 @@ mod documents;
 mod faults;
 mod filter;
 mod host;
+mod own;
 mod peers;
 mod privileges;
 mod read;

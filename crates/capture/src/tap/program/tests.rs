@@ -46,6 +46,7 @@ impl Bench {
             geometry: self.geometry,
             producers: Producers::Cpus,
             predicate: None,
+            owned: None,
             snaplen: 1500,
             stamps: Stamps::Each,
             exclusive: false,
