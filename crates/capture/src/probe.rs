@@ -32,6 +32,8 @@ pub struct Probe {
     pub native_xdp: Support,
     /// AF_XDP shares memory with the driver; elsewhere the kernel copies.
     pub zero_copy: Support,
+    /// The packets may be taken away from the host, by tap-xdp and unforced.
+    pub exclusive: Support,
     /// XDP programs may ask for the hardware's time of receipt.
     pub hardware_timestamps: Support,
     /// The back end that a capture takes that asks for none.
@@ -82,16 +84,18 @@ impl Prober {
         Self(Machine::ask())
     }
 
-    /// Asks what `capturable` can do.
+    /// Asks what `capturable` can do, which is in the calling thread's network namespace.
     pub fn probe(&self, capturable: &Capturable) -> Probe {
         let place = Place::of(capturable);
         let backends: Vec<_> =
             Backend::ALL.map(|backend| (backend, self.backend(backend, &place))).into();
         let (chosen, reason) = choose(&backends);
+        let exclusive = self.backend(Backend::TapXdp, &place).and(&place.can_be_spared());
         Probe {
             backends,
             native_xdp: place.native_xdp(),
             zero_copy: place.zero_copy(),
+            exclusive,
             hardware_timestamps: place.hardware_timestamps(),
             chosen,
             reason,

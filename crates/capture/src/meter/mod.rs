@@ -17,6 +17,7 @@ use linerate_sys::bpf::{Link, Map, MapSpec};
 use linerate_sys::event;
 use linerate_sys::netlink::{LinkChange, LinkWatch};
 
+use crate::privilege::with_remedy;
 use crate::{Directions, Interrupt};
 use program::TALLY;
 
@@ -100,6 +101,10 @@ impl Meter {
     ///   are too large together.
     /// - [`ErrorKind::Invalid`] for more than [`MAX_METER_FILTERS`] filters.
     pub fn open(config: &MeterConfig) -> Result<Self> {
+        Self::attach(config).map_err(with_remedy)
+    }
+
+    fn attach(config: &MeterConfig) -> Result<Self> {
         attach::check(config)?;
         let device = attach::find(&config.interface)?;
         let tallies = config.filters.len() + 1;

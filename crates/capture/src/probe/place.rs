@@ -7,7 +7,7 @@ use linerate_sys::netlink::{XdpFeatures, xdp_features};
 
 use super::Support;
 use crate::Capturable;
-use crate::tap::setup::obstacle;
+use crate::tap::setup::{obstacle, own_address};
 
 /// An interface, or all of them, and what its driver does with XDP.
 #[derive(Debug)]
@@ -42,6 +42,14 @@ impl<'a> Place<'a> {
             None => Support::Yes,
         };
         self.one().and(&ethernet).and(&attached)
+    }
+
+    /// The host does without its packets.
+    pub(super) fn can_be_spared(&self) -> Support {
+        match self.interface.and_then(own_address) {
+            Some(ip) => Support::No(format!("the host has the address {ip} there")),
+            None => Support::Yes,
+        }
     }
 
     pub(super) fn native_xdp(&self) -> Support {

@@ -1,5 +1,7 @@
 //! Where a tap is to be put, and whether it may.
 
+use std::net::IpAddr;
+
 use linerate_base::{Error, ErrorKind, LinkType, Result, TimestampSource};
 use linerate_bpf::extended::Hook;
 use linerate_sys::bpf::XdpMode;
@@ -163,11 +165,8 @@ impl<'a> Setup<'a> {
         Ok(())
     }
 
-    /// Without its packets, the host could not be reached by its addresses there. Link-local addresses
-    /// come by themselves.
     fn check_addresses(&self) -> Result<()> {
-        let own = self.device.addresses.iter().map(|address| address.ip);
-        match own.into_iter().find(|ip| !is_link_local(ip)) {
+        match own_address(&self.device) {
             Some(ip) => Err(Error::new(
                 ErrorKind::Invalid,
                 format!("take the packets of {} away from the host", self.device.name),
@@ -201,9 +200,15 @@ fn unsupported(config: &Config, backend: Backend, answer: &str) -> Error {
     Error::new(ErrorKind::Unsupported, asked, answer)
 }
 
-fn is_link_local(ip: &std::net::IpAddr) -> bool {
+/// An address by which the host could not be reached any more without the interface's packets.
+/// Link-local addresses come by themselves.
+pub(crate) fn own_address(device: &Interface) -> Option<IpAddr> {
+    device.addresses.iter().map(|address| address.ip).find(|ip| !is_link_local(ip))
+}
+
+fn is_link_local(ip: &IpAddr) -> bool {
     match ip {
-        std::net::IpAddr::V4(ip) => ip.is_link_local(),
-        std::net::IpAddr::V6(ip) => ip.is_unicast_link_local(),
+        IpAddr::V4(ip) => ip.is_link_local(),
+        IpAddr::V6(ip) => ip.is_unicast_link_local(),
     }
 }

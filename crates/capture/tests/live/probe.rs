@@ -1,22 +1,22 @@
 //! What is said of an interface is what happens on it.
 
-use linerate_capture::{Backend, Capturable, Config, Prober, interfaces, open};
-use linerate_lab::Host;
+use linerate_capture::{Backend, Capturable, Config, Prober, Support, interfaces, open};
 use linerate_sys::capability::Capability::{self, Bpf, NetAdmin, NetRaw};
 use linerate_sys::capability::limit_capabilities;
+use linerate_sys::{interface, netlink};
 
 use crate::common::*;
 
-fn capturable(host: &Host) -> Capturable {
-    let mut all = host.run(|| interfaces().unwrap()).into_iter();
-    all.find(|capturable| capturable.name == host.interface()).unwrap()
+/// What has this name in the calling thread's namespace.
+fn capturable(name: &str) -> Capturable {
+    interfaces().unwrap().into_iter().find(|capturable| capturable.name == name).unwrap()
 }
 
 #[test]
 fn a_capture_takes_the_back_end_that_was_foretold() {
     let Some(lab) = quiet_pair() else { return };
     let b = lab.host("b");
-    let capturable = capturable(b);
+    let capturable = b.run(|| capturable(b.interface()));
     let sets: [&[Capability]; 4] = [&[NetRaw], &[NetRaw, Bpf], &[NetRaw, NetAdmin, Bpf], &[]];
     for kept in sets {
         b.run(|| {
@@ -26,5 +26,37 @@ fn a_capture_takes_the_back_end_that_was_foretold() {
             let opened = open(&config).ok().map(|capture| capture.backend);
             assert_eq!(probe.chosen, opened, "{kept:?}: {probe:?}");
         });
+    }
+}
+
+#[test]
+fn an_exclusive_capture_begins_where_that_was_foretold() {
+    let Some(lab) = quiet_pair() else { return };
+    let b = lab.host("b");
+    b.run(|| {
+        netlink::create_bridge("spare").unwrap();
+        netlink::set_link_up(interface::index("spare").unwrap(), true).unwrap();
+        for (name, expected) in [("spare", true), (b.interface(), false)] {
+            let probe = Prober::new().probe(&capturable(name));
+            assert_eq!(probe.exclusive == Support::Yes, expected, "{name}: {probe:?}");
+            let config = config(b, Backend::TapXdp);
+            let config = Config { interface: name.into(), exclusive: true, ..config };
+            assert_eq!(open(&config).is_ok(), expected, "{name}");
+        }
+    });
+}
+
+#[test]
+fn another_owners_xdp_program_is_told_of() {
+    let Some(lab) = quiet_pair() else { return };
+    let b = lab.host("b");
+    let _owner = open_on(b, &config(b, Backend::TapXdp));
+    let probe = b.run(|| Prober::new().probe(&capturable(b.interface())));
+    for (backend, support) in probe.backends {
+        let taken = matches!(&support, Support::No(reason) if reason.contains("another XDP"));
+        let at_xdp = [Backend::TapXdp, Backend::Xdp].contains(&backend);
+        assert_eq!(taken, at_xdp, "{backend}: {support:?}");
+        let busy = b.run(|| open(&config(b, backend)).map(drop)).is_err();
+        assert_eq!(busy, at_xdp, "{backend}");
     }
 }

@@ -3,11 +3,11 @@
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
-use linerate_lab::need;
+use linerate_lab::{Host, Lab, need};
 
-use crate::support::{LINERATE, Live, count, finish, quiet_pair, send, text};
+use crate::support::{BACKENDS, Finished, LINERATE, Live, count, finish, quiet_pair, send, text};
 
 /// The user and group of nobody.
 pub(crate) const NOBODY: u32 = 65534;
@@ -47,14 +47,98 @@ fn the_demo_runs_for_an_ordinary_user() {
 }
 
 #[test]
-fn the_file_belongs_to_the_user_that_the_capture_goes_on_as() {
+fn the_capture_and_its_file_belong_to_the_user_that_it_goes_on_as() {
     let Some(lab) = quiet_pair() else { return };
-    let folder = tempfile::tempdir().unwrap();
-    fs::set_permissions(folder.path(), Permissions::from_mode(0o777)).unwrap();
-    let file = folder.path().join("f.pcapng");
-    let live = Live::start(lab.host("b"), &["-Z", "nobody", "-c", "3", "-w", text(&file)]);
-    send(&lab, 7, 3);
-    live.wait().success();
-    assert_eq!(count(&file), 3);
-    assert_eq!(fs::metadata(&file).unwrap().uid(), NOBODY);
+    for backend in BACKENDS {
+        let folder = tempfile::tempdir().unwrap();
+        fs::set_permissions(folder.path(), Permissions::from_mode(0o777)).unwrap();
+        let file = folder.path().join("f.pcapng");
+        let args = ["--backend", backend, "-Z", "nobody", "-w", text(&file), "udp port 7"];
+        let live = Live::start(lab.host("b"), &args);
+        let status = fs::read_to_string(format!("/proc/{}/status", live.id())).unwrap();
+        assert!(status.contains("\nCapEff:\t0000000000000000\n"), "{backend}: {status}");
+        send(&lab, 7, 3);
+        send(&lab, 9, 4);
+        let done = live.interrupt().success();
+        assert_eq!((done.captured(), done.summary("filtered")), (3, 4), "{backend}: {done:?}");
+        assert_eq!(count(&file), 3);
+        assert_eq!(fs::metadata(&file).unwrap().uid(), NOBODY);
+    }
+}
+
+/// The capabilities that capture can use.
+const USED: [&str; 4] = ["net_raw", "net_admin", "bpf", "perfmon"];
+
+/// Root with these capabilities only, about to capture on `host`.
+fn limited(host: &Host, capabilities: &[&str], args: &[&str]) -> Command {
+    let mut command = host.command("setpriv");
+    let bounding = capabilities.iter().fold("-all".to_owned(), |all, one| all + ",+" + one);
+    command.args(["--bounding-set", &bounding, "--inh-caps", "-all", LINERATE]);
+    command.args(["capture", "-i", host.interface()]).args(args);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// The capture of what is sent to port 7, by root without one of the capabilities.
+fn capture_without(lab: &Lab, missing: &str, backend: &[&str]) -> Finished {
+    let capabilities: Vec<_> = USED.into_iter().filter(|one| *one != missing).collect();
+    let args = [&["-c", "10", "udp port 7"], backend].concat();
+    let live = Live::start_with(lab.host("b"), &[], |command| {
+        *command = limited(lab.host("b"), &capabilities, &args);
+    });
+    send(lab, 9, 5);
+    send(lab, 7, 10);
+    live.wait().success()
+}
+
+#[test]
+fn without_one_capability_the_best_that_is_left_captures_and_a_line_names_it() {
+    let Some(lab) = pair_with_setpriv() else { return };
+    for missing in ["net_admin", "bpf"] {
+        let done = capture_without(&lab, missing, &[]);
+        let reason = format!("(this process lacks CAP_{})", missing.to_uppercase());
+        let notes = done.stderr.lines().filter(|line| line.contains(&reason)).count();
+        assert_eq!(notes, 1, "{done:?}");
+        assert!(done.stderr.contains("back end ring\n"), "{done:?}");
+        assert_eq!(done.captured(), 10, "{done:?}");
+        let uncounted = done.stderr.contains("is not counted (that needs CAP_BPF)");
+        assert_eq!(uncounted, missing == "bpf", "{done:?}");
+    }
+}
+
+#[test]
+fn the_tap_needs_no_other_capability() {
+    let Some(lab) = pair_with_setpriv() else { return };
+    for backend in ["tap", "tap-xdp"] {
+        let done = capture_without(&lab, "perfmon", &["--backend", backend]);
+        assert_eq!((done.captured(), done.summary("filtered")), (10, 5), "{done:?}");
+    }
+}
+
+#[test]
+fn a_back_end_that_lacks_a_capability_names_it() {
+    let Some(lab) = pair_with_setpriv() else { return };
+    let all = ["tap", "tap-xdp", "xdp", "ring", "socket"];
+    let lacking = |backend: &'static str, missing| (backend, missing);
+    let cases = all.map(|backend| lacking(backend, "net_raw")).into_iter();
+    let cases = cases.chain(
+        all[..3]
+            .iter()
+            .flat_map(|backend| ["net_admin", "bpf"].map(|missing| lacking(backend, missing))),
+    );
+    for (backend, missing) in cases {
+        let capabilities: Vec<_> = USED.into_iter().filter(|one| *one != missing).collect();
+        let done = finish(&mut limited(lab.host("b"), &capabilities, &["--backend", backend]));
+        assert_eq!(done.code(), 1, "{backend}: {done:?}");
+        let reason = format!("this process lacks CAP_{}; run it as root", missing.to_uppercase());
+        assert!(done.stderr.contains(&reason), "{backend}: {done:?}");
+        assert!(
+            done.stderr.contains("sudo setcap cap_net_raw,cap_net_admin,cap_bpf+ep"),
+            "{done:?}"
+        );
+    }
+}
+
+fn pair_with_setpriv() -> Option<Lab> {
+    if need::program("setpriv", "util-linux") { quiet_pair() } else { None }
 }

@@ -22,6 +22,7 @@ pub(super) fn lines(probe: &Probe, is_one: bool) -> Vec<(&'static str, String)> 
     let default = probe.chosen.map(|backend| format!("{backend} ({})", probe.reason));
     lines.push(("by default", default.unwrap_or("none".into())));
     if is_one {
+        lines.push(("exclusive", answer(&probe.exclusive)));
         lines.push(("native XDP", answer(&probe.native_xdp)));
         lines.push(("zero copy", answer(&probe.zero_copy)));
         lines.push(("clock", answer(&probe.hardware_timestamps)));
@@ -56,6 +57,7 @@ pub(super) fn fields(probe: &Probe) -> Map<String, Value> {
     let fields = [
         ("backends", backends.into()),
         ("default", default),
+        ("exclusive", value(&probe.exclusive)),
         ("native_xdp", value(&probe.native_xdp)),
         ("zero_copy", value(&probe.zero_copy)),
         ("hardware_timestamps", value(&probe.hardware_timestamps)),
@@ -86,6 +88,7 @@ mod tests {
             ],
             native_xdp: Support::Yes,
             zero_copy: no(),
+            exclusive: no(),
             hardware_timestamps: Support::Unknown("dark".into()),
             chosen: Some(Backend::Ring),
             reason: "tap: too old".into(),
@@ -99,6 +102,7 @@ mod tests {
                 "|not tap: too old",
                 "|perhaps tap-xdp: dark",
                 "by default|ring (tap: too old)",
+                "exclusive|no: too old",
                 "native XDP|yes",
                 "zero copy|no: too old",
                 "clock|not known: dark",
