@@ -62,7 +62,7 @@ pub(super) struct Results {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Overload {
     pub(super) trial: Trial,
-    /// Nanoseconds of the sending core for each packet sent.
+    /// Nanoseconds of processor time of the sending core for each packet sent.
     pub(super) sender: f64,
     /// Nanoseconds of processor time of the capturing program for each packet captured.
     pub(super) consumer: Option<f64>,
@@ -112,7 +112,7 @@ fn overload(stage: &Stage, subject: &Subject, size: usize, effort: &Effort) -> R
     let per_packet = |time: Duration| time.as_nanos() as f64 / outcome.captured.max(1) as f64;
     Ok(Overload {
         trial: trial(&report, &outcome),
-        sender: 1e9 / report.rate(),
+        sender: report.cpu.as_nanos() as f64 / report.packets.max(1) as f64,
         consumer: outcome.consumer.map(per_packet),
         memory: outcome.memory,
     })

@@ -12,6 +12,7 @@
 mod program;
 mod sender;
 mod shares;
+mod softirq;
 
 use std::ops::{Range, RangeInclusive};
 use std::time::Duration;
@@ -55,7 +56,8 @@ pub struct Report {
     pub lost: u64,
     /// From the first frame to the last.
     pub elapsed: Duration,
-    /// Processor time of the sending cores, reception included, waiting for the next frame too.
+    /// Processor time of the sending threads, waiting for the next frame included, and of the kernel's
+    /// own that receive on these cores.
     pub cpu: Duration,
     /// The rate asked for, frames a second.
     pub asked: Option<f64>,

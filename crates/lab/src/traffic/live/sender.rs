@@ -9,6 +9,7 @@ use linerate_sys::interface::{self, Counters};
 use linerate_sys::netns::Namespace;
 
 use super::shares::{Progress, Share};
+use super::softirq::SoftirqThreads;
 use super::{Load, Report};
 use crate::Host;
 use crate::host::inside;
@@ -19,6 +20,7 @@ pub struct Sender {
     shares: Vec<Arc<Share>>,
     threads: Vec<JoinHandle<Result<Duration>>>,
     wire: Wire,
+    softirqs: SoftirqThreads,
     asked: Option<f64>,
 }
 
@@ -37,12 +39,13 @@ impl Sender {
         let share = |index| Share::new(load, index, from.interface_index()).map(Arc::new);
         let shares = (0..load.cores.len()).map(share).collect::<Result<Vec<_>>>()?;
         let frame: Arc<[u8]> = load.frame.0.as_slice().into();
+        let softirqs = SoftirqThreads::of(&load.cores);
         let start = |(share, core): (&Arc<Share>, &usize)| {
             let (share, frame) = (share.clone(), frame.clone());
             from.spawn_on(*core, move || share.run(&frame))
         };
         let threads = shares.iter().zip(&load.cores).map(start).collect();
-        Ok(Self { shares, threads, wire, asked: load.rate })
+        Ok(Self { shares, threads, wire, softirqs, asked: load.rate })
     }
 
     /// Frames given to the wire so far.
@@ -83,7 +86,7 @@ impl Sender {
             bytes: arrived.bytes,
             lost: arrived.lost,
             elapsed: elapsed(&shares),
-            cpu,
+            cpu: cpu + self.softirqs.used(),
             asked: self.asked,
         })
     }
