@@ -191,3 +191,14 @@ fn a_slow_disk_is_waited_for_and_the_rest_is_dropped_and_counted() {
     assert_eq!(done.captured() + dropped, 20_000, "{done:?}");
     assert_eq!(count(&file), done.captured());
 }
+
+#[test]
+fn a_bench_of_the_disk_asks_for_a_disk() {
+    if !need::root() {
+        return;
+    }
+    let mut command = Command::new(LINERATE);
+    let done = finish(command.args(["bench", "disk", "--quick"]).env("TMPDIR", "/dev/shm"));
+    assert_eq!(done.code(), 1, "{done:?}");
+    assert!(done.stderr.contains("in memory: name a folder on a disk with --dir"), "{done:?}");
+}

@@ -7,7 +7,8 @@ use crate::bench::capture::subject::{self, Subject};
 /// All there are, writing to `file`, each with the same buffer.
 pub(super) fn all(file: &Path) -> Vec<Subject> {
     let file = file.to_string_lossy();
-    let exclusive = &["--exclusive"];
+    // The lab's host has an address, and does without it.
+    let exclusive = &["--exclusive", "--force"];
     let mut subjects = vec![
         subject::ours("linerate", &[], true, &file),
         subject::ours("linerate exclusive", exclusive, false, &file),

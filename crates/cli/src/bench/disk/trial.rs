@@ -38,16 +38,24 @@ pub(super) fn overload(ground: &Ground, subject: &Subject) -> Result<Overload> {
     let mut session = ground.stage.begin(subject)?;
     let maximum = session.send(SIZE, WARM_UP, None, ground.time)?.rate();
     session.end()?;
-    let room = ROOM as f64 * 0.98 / (SIZE + RECORD) as f64;
-    at(ground, subject, maximum.min(room / ground.time.as_secs_f64()))
+    let most = ROOM as f64 * 0.98 / (SIZE + RECORD) as f64 / ground.time.as_secs_f64();
+    match maximum > most {
+        true => at(ground, subject, most),
+        false => run(ground, subject, maximum, None),
+    }
 }
 
 /// A trial at a rate, packets a second.
 pub(super) fn at(ground: &Ground, subject: &Subject, rate: f64) -> Result<Overload> {
+    run(ground, subject, rate, Some(rate))
+}
+
+/// A trial with as many packets as come at the `expected` rate.
+fn run(ground: &Ground, subject: &Subject, expected: f64, asked: Option<f64>) -> Result<Overload> {
     ground.scratch.clear();
     let mut session = ground.stage.begin(subject)?;
-    let packets = (rate * ground.time.as_secs_f64()) as u64;
-    let report = session.send(SIZE, packets, Some(rate), ground.time * LIMIT)?;
+    let packets = (expected * ground.time.as_secs_f64()) as u64;
+    let report = session.send(SIZE, packets, asked, ground.time * LIMIT)?;
     let outcome = session.end()?;
     let file = ground.scratch.file();
     let held = content::frames(&file, SIZE, packets);
