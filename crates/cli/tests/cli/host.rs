@@ -10,7 +10,7 @@ use ::linerate::sys::ethtool;
 use linerate_lab::traffic::Flow;
 use linerate_lab::{Lab, need};
 
-use crate::support::{BACKENDS, Finished, Live, count, quiet_pair, send, text};
+use crate::support::{BACKENDS, Finished, LINERATE, Live, count, finish, quiet_pair, send, text};
 
 /// As many datagrams as a socket's buffer holds without a reader.
 const LOT: u64 = 100;
@@ -136,5 +136,42 @@ fn a_change_of_queues_loses_nothing() {
             converse(&lab, 2);
         }
         assert_balance(&live.interrupt().success(), 6 * LOT);
+    }
+}
+
+#[test]
+fn an_exclusive_capture_takes_the_packets_from_the_host_when_forced_to() {
+    let Some(lab) = quiet_pair() else { return };
+    let b = lab.host("b");
+    let mut command = b.command(LINERATE);
+    let done = finish(command.args(["capture", "-i", b.interface(), "--exclusive", "-c", "1"]));
+    assert_eq!(done.code(), 1, "{done:?}");
+    let own = format!("the host has the address {} there (--force", b.ipv4());
+    assert!(done.stderr.contains(&own), "{done:?}");
+
+    let live = Live::start(b, &["--exclusive", "--force", "udp port 9"]);
+    let taker = b.run(|| UdpSocket::bind((b.ipv4(), 7))).unwrap();
+    taker.set_nonblocking(true).unwrap();
+    Flow::ipv4(lab.host("a"), b, 5000, 7).send_frames(LOT, 100).unwrap();
+    send(&lab, 9, 20);
+    let done = live.interrupt().success();
+    assert!(taker.recv(&mut [0; 200]).is_err(), "what the filter turns away is taken, too");
+    drop(taker);
+    assert!(done.stderr.contains("back end tap-xdp"), "{done:?}");
+    assert_eq!(done.captured(), 20);
+    assert_balance(&done, LOT + 20);
+    converse(&lab, 1);
+}
+
+#[test]
+fn a_back_end_that_cannot_be_exclusive_says_so() {
+    let Some(lab) = quiet_pair() else { return };
+    let b = lab.host("b");
+    for backend in ["tap", "ring", "socket"] {
+        let mut command = b.command(LINERATE);
+        command.args(["capture", "-i", b.interface(), "--exclusive", "--backend", backend]);
+        let done = finish(&mut command);
+        assert_eq!(done.code(), 1, "{done:?}");
+        assert!(done.stderr.contains("cannot take packets away from the host"), "{done:?}");
     }
 }
