@@ -1,6 +1,6 @@
 //! Rings that an eBPF program fills with packets and the process empties, in memory that both share.
 //!
-//! All rings are elements of one array map ([`Map`](crate::bpf::Map)), so that they lie one after the
+//! All rings are elements of one array map ([`Map`]), so that they lie one after the
 //! other in one mapping. Each has one producer at a time and one consumer, and no lock: the producer
 //! owns the block of words at the ring's beginning, the consumer the next one ([`layout`]), on cache
 //! lines of their own. Records lie in the rest, at multiples of 8 bytes. A record may begin anywhere
