@@ -1,10 +1,19 @@
 //! The system's clocks, and how they stand to each other.
 
+mod cycles;
+
 use std::ops::RangeInclusive;
+
+pub use cycles::CycleClock;
 
 /// `CLOCK_MONOTONIC`, nanoseconds: what the kernel's programs read.
 pub fn monotonic() -> i64 {
     read(libc::CLOCK_MONOTONIC)
+}
+
+/// `CLOCK_MONOTONIC_RAW`, nanoseconds: nobody sets it or slews it.
+pub fn monotonic_raw() -> i64 {
+    read(libc::CLOCK_MONOTONIC_RAW)
 }
 
 /// `CLOCK_REALTIME`, nanoseconds since the epoch.

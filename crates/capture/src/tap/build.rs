@@ -3,7 +3,7 @@
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
-use linerate_base::{Error, ErrorKind, Result, Source, TimestampSource};
+use linerate_base::{Error, ErrorKind, Result, Source};
 use linerate_bpf::classic;
 use linerate_bpf::extended::{Hook, Instruction, Predicate};
 use linerate_sys::bpf::{
@@ -17,9 +17,9 @@ use super::TapSource;
 use super::attachment::Attachment;
 use super::doze::Doze;
 use super::intake::Intake;
-use super::program::{self, Plan, Producers, Stamps};
+use super::program::{self, Plan, Producers};
 use super::size::geometry;
-use super::stamps::Clock;
+use super::stamps::{Clock, stamps};
 use super::vigil::Vigil;
 use crate::live::place::{Place, no_device, snaplen};
 use crate::live::setup::check_memory;
@@ -151,7 +151,8 @@ impl<'a> Build<'a> {
     fn intake(&self, shared: &Shared, consumer: usize, count: usize) -> Result<Intake> {
         let rings = TapRings::map(shared.rings.as_fd(), &shared.geometry)?;
         let own = (consumer..shared.geometry.rings as usize).step_by(count);
-        Ok(Intake::new(rings, own, Clock::kernel(), snaplen(self.config)))
+        let clock = Clock::of(self.config.timestamps)?;
+        Ok(Intake::new(rings, own, clock, snaplen(self.config)))
     }
 
     /// One for each source, where there are owned addresses.
@@ -213,7 +214,7 @@ impl<'a> Build<'a> {
             predicate,
             owned: self.config.owned.as_ref(),
             snaplen: snaplen(self.config),
-            stamps: self.stamps(),
+            stamps: stamps(self.config.timestamps),
             exclusive: self.config.exclusive,
             doorbells: &doorbells,
         });
@@ -222,14 +223,6 @@ impl<'a> Build<'a> {
             Hook::Xdp => ProgramSpec::new(ProgramKind::Xdp, &words, NAME).with_fragments(),
             Hook::Ingress | Hook::Egress => ProgramSpec::new(ProgramKind::Classifier, &words, NAME),
         })
-    }
-
-    fn stamps(&self) -> Stamps {
-        match self.config.timestamps {
-            TimestampSource::Kernel => Stamps::Each,
-            TimestampSource::Sampled => Stamps::Sampled,
-            TimestampSource::Hardware | TimestampSource::Tsc => Stamps::None,
-        }
     }
 }
 

@@ -283,7 +283,7 @@ impl Writer<'_> {
     /// R0 = time.
     fn stamp(&mut self) {
         match self.plan.stamps {
-            Stamps::None => {}
+            Stamps::None => self.push(Instruction::mov(R0, 0)),
             Stamps::Each => self.push(Instruction::call(helper::KTIME_GET_NS)),
             Stamps::Sampled => self.sample(),
         }
@@ -315,9 +315,7 @@ impl Writer<'_> {
         // Never so; but the verifier does not know.
         self.code.jump_if(Test::GreaterOrEqual, R5, self.plan.geometry.data, self.ends.dropped);
         self.push(Instruction::alu(Alu::Add, R5, R7));
-        if self.plan.stamps != Stamps::None {
-            self.push(Instruction::store(Size::Double, R5, field(layout::TIME), R0));
-        }
+        self.push(Instruction::store(Size::Double, R5, field(layout::TIME), R0));
         self.push(Instruction::store(Size::Word, R5, field(layout::CAPTURED_BYTES), R8));
         self.push(Instruction::store(Size::Word, R5, field(layout::LENGTH), R9));
         self.write_flags();

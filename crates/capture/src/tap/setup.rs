@@ -70,9 +70,8 @@ impl<'a> Setup<'a> {
             let advice = "use several threads, or the back end ring";
             return Err(self.invalid("it is in no fanout group", advice));
         }
-        match self.config.timestamps {
-            TimestampSource::Kernel | TimestampSource::Sampled => {}
-            other => return Err(self.unsupported(&format!("it has no {other} timestamps"))),
+        if self.config.timestamps == TimestampSource::Hardware {
+            return Err(self.unsupported("it has no hardware timestamps"));
         }
         if let Some(owned) = &self.config.owned {
             self.check_owned(owned)?;

@@ -1,35 +1,54 @@
 //! From the times in records to the times of packets.
 
-use linerate_base::Timestamp;
-use linerate_sys::clock::Distance;
+use linerate_base::{Result, Timestamp, TimestampSource};
+use linerate_sys::clock::{CycleClock, Distance};
 
-/// The clock that stamped the records.
+use super::program::Stamps;
+
+/// The clock that stamps packets.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Clock {
-    /// The kernel's, which counts from the machine's start.
+    /// The kernel's, which counts from the machine's start: the program reads it.
     Kernel(Distance),
+    /// The processor's, read when a batch is taken, for all packets in it.
+    Cycles(CycleClock),
 }
 
-/// What the records' times of one batch count from.
+/// What makes times of the packets of one batch.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Epoch {
-    nanos: i64,
+pub(crate) enum Epoch {
+    /// Records tell the time since this one.
+    Since(i64),
+    /// It is this time for all.
+    Fixed(Timestamp),
 }
 
 impl Clock {
-    /// The kernel's.
-    pub(crate) fn kernel() -> Self {
-        Self::Kernel(Distance::of_realtime())
+    /// The clock for times from `source`.
+    ///
+    /// # Errors
+    /// Where the processor has no clock.
+    pub(crate) fn of(source: TimestampSource) -> Result<Self> {
+        match source {
+            TimestampSource::Tsc => Ok(Self::Cycles(CycleClock::new()?)),
+            _ => Ok(Self::Kernel(Distance::of_realtime())),
+        }
     }
 
-    /// For a batch that is made now.
+    /// For a batch that is taken now.
     pub(crate) fn epoch(&mut self) -> Epoch {
         match self {
             Self::Kernel(distance) => {
                 distance.update();
-                Epoch { nanos: distance.nanos() }
+                Epoch::Since(distance.nanos())
             }
+            Self::Cycles(clock) => Epoch::Fixed(Timestamp::from_nanos(clock.now())),
         }
+    }
+
+    /// True where records tell times by which they can be put in order.
+    pub(crate) fn orders(&self) -> bool {
+        matches!(self, Self::Kernel(_))
     }
 }
 
@@ -37,6 +56,18 @@ impl Epoch {
     /// The time of a record.
     #[inline]
     pub(crate) fn time(self, recorded: u64) -> Timestamp {
-        Timestamp::from_nanos(self.nanos.wrapping_add(recorded.cast_signed()))
+        match self {
+            Self::Since(nanos) => Timestamp::from_nanos(nanos.wrapping_add(recorded.cast_signed())),
+            Self::Fixed(time) => time,
+        }
+    }
+}
+
+/// What the program does for times from `source`.
+pub(crate) fn stamps(source: TimestampSource) -> Stamps {
+    match source {
+        TimestampSource::Kernel => Stamps::Each,
+        TimestampSource::Sampled => Stamps::Sampled,
+        TimestampSource::Hardware | TimestampSource::Tsc => Stamps::None,
     }
 }

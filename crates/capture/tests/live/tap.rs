@@ -188,3 +188,42 @@ fn jumbo_frames_of_several_buffers_come_whole_through_the_driver() {
         assert!(packets.iter().all(|p| p.length == 9014 && p.direction == Direction::In));
     }
 }
+
+#[test]
+fn times_by_the_processor_are_those_of_batches() {
+    let Some(lab) = quiet_pair() else { return };
+    let b = lab.host("b");
+    for backend in TAPS {
+        let config = Config { timestamps: TimestampSource::Tsc, ..config(b, backend) };
+        let mut capture = match b.run(|| open(&config)) {
+            Ok(capture) => capture,
+            Err(error) => return assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}"),
+        };
+        send_frames(lab.host("a"), &frames(1000, 60)).unwrap();
+        await_seen(&mut capture.source, 1000);
+        let mut latest = None;
+        let mut left = 1000;
+        while left > 0 {
+            let batch = capture.source.next_batch(std::time::Duration::from_secs(1)).unwrap();
+            let times: Vec<_> = batch.unwrap().iter().map(|packet| packet.time).collect();
+            assert!(times.iter().all(|time| Some(*time) >= latest && *time == times[0]));
+            latest = times.first().copied();
+            left -= times.len();
+        }
+    }
+}
+
+#[test]
+fn who_cannot_stamp_as_asked_says_so() {
+    let Some(lab) = quiet_pair() else { return };
+    let b = lab.host("b");
+    for (backend, timestamps) in [
+        (Backend::Tap, TimestampSource::Hardware),
+        (Backend::Ring, TimestampSource::Sampled),
+        (Backend::Socket, TimestampSource::Tsc),
+    ] {
+        let error = b.run(|| open(&Config { timestamps, ..config(b, backend) }).map(drop));
+        let error = error.unwrap_err();
+        assert!(error.answered().contains(timestamps.name()), "{error}");
+    }
+}
