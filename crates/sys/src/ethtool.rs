@@ -6,7 +6,7 @@
 mod channels;
 mod clock;
 
-use std::ffi::c_char;
+use std::ffi::{c_char, c_int};
 use std::io;
 use std::mem::{offset_of, zeroed};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -93,6 +93,26 @@ pub fn driver(interface: &str) -> Result<Option<String>> {
     }
 }
 
+/// Has the network card of `interface` stamp every packet that it receives, for all who capture them, until
+/// somebody tells it otherwise (Documentation/networking/timestamping.rst, Linux 6.18).
+///
+/// # Errors
+/// [`ErrorKind::Unsupported`] where the card or its driver cannot; without CAP_NET_ADMIN; when there is no
+/// such interface.
+pub fn stamp_all_received(interface: &str) -> Result<()> {
+    const STAMP_ALL: c_int = 1; // HWTSTAMP_FILTER_ALL, `linux/net_tstamp.h`
+    let mut request = StampRequest { flags: 0, transmitted: 0, received: STAMP_ALL };
+    call(interface, &mut request).map_err(|e| {
+        let asked = format!("have the network card of {interface} stamp what it receives");
+        match Error::system(asked, e) {
+            error if error.raw_os_error() == Some(libc::ERANGE) => {
+                error.as_kind(ErrorKind::Unsupported)
+            }
+            error => error,
+        }
+    })
+}
+
 /// Whether `offload` is on for `interface`.
 ///
 /// # Errors
@@ -151,20 +171,38 @@ struct DriverInfo {
     counts: [u32; 5],
 }
 
+/// `struct hwtstamp_config`.
+#[repr(C)]
+struct StampRequest {
+    flags: c_int,
+    transmitted: c_int,
+    received: c_int,
+}
+
+const _: () = assert!(size_of::<StampRequest>() == 12);
 const _: () = assert!(size_of::<Value>() == 8);
 const _: () = assert!(size_of::<DriverInfo>() == 196);
 const _: () = assert!(offset_of!(DriverInfo, counts) == 176);
 
-/// A structure that the ethtool ioctl reads and fills in.
+/// A structure that an ioctl about an interface reads and fills in.
 ///
 /// # Safety
-/// It begins with a command, and is as large as that command makes the kernel write.
-unsafe trait Request {}
+/// The ioctl is for this structure; of `SIOCETHTOOL`, it begins with a command and is as large as that
+/// command makes the kernel write.
+unsafe trait Request {
+    /// The ioctl.
+    const NUMBER: libc::Ioctl = libc::SIOCETHTOOL;
+}
 
 // SAFETY: used with the commands that take `struct ethtool_value` only.
 unsafe impl Request for Value {}
 // SAFETY: used with `ETHTOOL_GDRVINFO` only.
 unsafe impl Request for DriverInfo {}
+
+// SAFETY: `SIOCSHWTSTAMP` is for `struct hwtstamp_config`.
+unsafe impl Request for StampRequest {
+    const NUMBER: libc::Ioctl = libc::SIOCSHWTSTAMP;
+}
 
 fn value(interface: &str, command: u32, data: u32) -> io::Result<u32> {
     let mut value = Value { command, data };
@@ -180,7 +218,7 @@ fn call<R: Request>(interface: &str, request: &mut R) -> io::Result<()> {
     ifreq.ifr_ifru.ifru_data = (request as *mut R).cast();
     // SAFETY: the ifreq is valid for the call and points at a request that, by the promise of
     // `Request`, has room for all that the kernel writes.
-    let result = unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCETHTOOL, &mut ifreq) };
+    let result = unsafe { libc::ioctl(socket.as_raw_fd(), R::NUMBER, &mut ifreq) };
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 

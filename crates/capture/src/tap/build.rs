@@ -3,7 +3,7 @@
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
-use linerate_base::{Error, ErrorKind, Result, Source};
+use linerate_base::{Error, ErrorKind, Result, Source, TimestampSource};
 use linerate_bpf::classic;
 use linerate_bpf::extended::{Hook, Instruction, Predicate};
 use linerate_sys::bpf::{
@@ -16,6 +16,7 @@ use linerate_sys::tap_ring::{Doorbell, Geometry, TapRings};
 use super::TapSource;
 use super::attachment::Attachment;
 use super::doze::Doze;
+use super::driver::Driver;
 use super::intake::Intake;
 use super::program::{self, Plan, Producers};
 use super::size::geometry;
@@ -41,6 +42,7 @@ pub(crate) struct Build<'a> {
     config: &'a Config,
     backend: Backend,
     place: &'a Place,
+    driver: Driver,
     notes: Vec<String>,
 }
 
@@ -57,7 +59,7 @@ const NAME: &str = "linerate_tap";
 
 impl<'a> Build<'a> {
     pub(crate) fn new(config: &'a Config, backend: Backend, place: &'a Place) -> Self {
-        Self { config, backend, place, notes: Vec::new() }
+        Self { config, backend, place, driver: Driver::default(), notes: Vec::new() }
     }
 
     /// With programs at these hooks of traffic control: first of all for received packets, last of all
@@ -71,8 +73,11 @@ impl<'a> Build<'a> {
     }
 
     /// With a program at the XDP hook.
-    pub(crate) fn at_xdp(self, spot: Spot, count: usize) -> Result<Vec<Capture>> {
+    pub(crate) fn at_xdp(mut self, spot: Spot, count: usize) -> Result<Vec<Capture>> {
         let index = self.place.link.index;
+        if spot.mode == XdpMode::Native {
+            self.ask_driver()?;
+        }
         let attach = |_, program: &Program| Link::xdp(program, index, spot.mode);
         self.finish(spot.producers, count, &[Hook::Xdp], attach)
     }
@@ -123,6 +128,19 @@ impl<'a> Build<'a> {
                 notes: std::mem::take(&mut notes),
             })
             .collect())
+    }
+
+    /// A kernel that does not know what drivers tell is no reason not to capture.
+    fn ask_driver(&mut self) -> Result<()> {
+        let stamps = self.config.timestamps == TimestampSource::Hardware;
+        self.driver = Driver::of(&self.place.link, stamps).unwrap_or_default();
+        if stamps && self.driver.timestamp.is_none() {
+            let asked = format!("capture on {} with hardware timestamps", self.place.link.name);
+            let answered = "the driver does not give them to XDP programs";
+            return Err(Error::new(ErrorKind::Invalid, asked, answered)
+                .advise("use the back end tap, or kernel timestamps"));
+        }
+        Ok(())
     }
 
     fn share(&mut self, producers: Producers, count: usize) -> Result<Shared> {
@@ -215,14 +233,17 @@ impl<'a> Build<'a> {
             owned: self.config.owned.as_ref(),
             snaplen: snaplen(self.config),
             stamps: stamps(self.config.timestamps),
+            driver: self.driver,
             exclusive: self.config.exclusive,
             doorbells: &doorbells,
         });
         let words: Vec<_> = instructions.iter().map(Instruction::encode).collect();
-        Program::load(&match hook {
+        let spec = match hook {
             Hook::Xdp => ProgramSpec::new(ProgramKind::Xdp, &words, NAME).with_fragments(),
             Hook::Ingress | Hook::Egress => ProgramSpec::new(ProgramKind::Classifier, &words, NAME),
-        })
+        };
+        let is_bound = self.driver.is_asked();
+        Program::load(&if is_bound { spec.bound_to(self.place.link.index) } else { spec })
     }
 }
 

@@ -268,7 +268,7 @@ impl Intake {
 fn describe(rings: &mut TapRings, record: &Record, epoch: Epoch, snaplen: u32) -> Descriptor {
     let tag = if record.vlan_protocol == 0 { 0 } else { put_tag_back(rings, record) };
     Descriptor {
-        time: epoch.time(record.time),
+        time: epoch.time(record),
         offset: record.start - tag,
         captured: (record.captured + tag).min(snaplen),
         length: record.length.saturating_add(tag),

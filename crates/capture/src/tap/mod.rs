@@ -4,11 +4,12 @@
 //! [`attachment`] ties it; it filters, stamps, copies and publishes. [`walk`] finds the packets in one
 //! ring, [`intake`] merges those of several, [`stamps`] turns their times into ours. [`doze`] decides
 //! how to wait for them, [`vigil`] watches the interface meanwhile. [`setup`] decides where it goes, [`build`]
-//! puts it together, in rings of a [`size`] that fits.
+//! puts it together, in rings of a [`size`] that fits, with what the [`driver`] can tell.
 
 pub(crate) mod attachment;
 pub(crate) mod build;
 pub(crate) mod doze;
+pub(crate) mod driver;
 pub(crate) mod intake;
 pub(crate) mod program;
 pub(crate) mod setup;

@@ -18,6 +18,7 @@ use linerate_bpf::extended::{
 };
 use linerate_sys::tap_ring::{Geometry, layout};
 
+use super::driver::Driver;
 use crate::Owned;
 
 use Register::{R0, R1, R2, R3, R4, R5, R6, R7, R8, R9, R10};
@@ -37,6 +38,8 @@ pub(crate) struct Plan<'a> {
     /// The most bytes to keep of a packet.
     pub(crate) snaplen: u32,
     pub(crate) stamps: Stamps,
+    /// What the driver tells at the XDP hook.
+    pub(crate) driver: Driver,
     /// Let nobody else have the packets.
     pub(crate) exclusive: bool,
     /// What wakes the consumers: of ring i, the one at i modulo their number.
@@ -60,6 +63,8 @@ pub(crate) enum Stamps {
     None,
     /// The program, each packet.
     Each,
+    /// The network card, and where it does not, the program.
+    Card,
     /// The program, each packet after an empty ring, the first of every tick, and every so many.
     Sampled,
 }
@@ -73,6 +78,8 @@ pub(crate) const OUTGOING: u32 = 1;
 pub(crate) const QUESTION: u32 = 2;
 /// In a record's flags: the filter turned the packet away, which is there to be answered only.
 pub(crate) const ASIDE: u32 = 4;
+/// In a record's flags, of packets that the card is to stamp: the program did.
+pub(crate) const BY_KERNEL: u32 = 8;
 
 /// `XDP_DROP` and `XDP_PASS` of `enum xdp_action`, and `TCX_NEXT` of `enum tcx_action_base`, which lets
 /// further programs run.
@@ -96,12 +103,18 @@ mod sk_buff {
     pub(super) const VLAN_PROTO: i16 = 28;
     pub(super) const DATA: i16 = 76;
     pub(super) const DATA_END: i16 = 80;
+    pub(super) const HWTSTAMP: i16 = 184;
 }
 
 /// On the stack, below the metadata: the number of the ring, u32.
 const RING_NUMBER: i16 = -24;
 /// The record's flags, u32, where they are not the same for all packets.
 const FLAGS: i16 = -32;
+/// The VLAN tag that the driver took off: its control information and its protocol, u16 each.
+const DRIVER_TCI: i16 = -36;
+const DRIVER_PROTOCOL: i16 = -34;
+/// The card's time, u64.
+const CARD_TIME: i16 = -48;
 
 /// `BPF_RB_FORCE_WAKEUP` of `linux/bpf.h`.
 const FORCE_WAKEUP: i32 = 2;
@@ -122,6 +135,7 @@ pub(crate) fn assemble(plan: &Plan<'_>) -> Vec<Instruction> {
     let mut writer = Writer { plan, code, ends };
     writer.measure();
     writer.tell_owned();
+    writer.ask_for_tag();
     writer.filter();
     writer.find_ring();
     writer.find_room();
@@ -175,6 +189,21 @@ impl Writer<'_> {
         }
     }
 
+    /// Has the driver tell the tag that it took off; 0 and 0 for none.
+    fn ask_for_tag(&mut self) {
+        let Some(function) = self.plan.driver.vlan_tag else { return };
+        self.push(Instruction::store(Size::Word, R10, DRIVER_TCI, 0));
+        self.push(Instruction::mov(R1, R6));
+        self.stack_address(R2, DRIVER_PROTOCOL);
+        self.stack_address(R3, DRIVER_TCI);
+        self.push(Instruction::call_kernel(function));
+    }
+
+    fn stack_address(&mut self, dst: Register, slot: i16) {
+        self.push(Instruction::mov(dst, R10));
+        self.push(Instruction::alu(Alu::Add, dst, i32::from(slot)));
+    }
+
     /// R8 = verdict.
     fn filter(&mut self) {
         let Some(predicate) = self.plan.predicate else { return };
@@ -201,18 +230,32 @@ impl Writer<'_> {
             Metadata::InterfaceIndex => Some(self.plan.interface.cast_signed()),
             Metadata::PacketType if self.plan.hook == Hook::Egress => Some(PACKET_OUTGOING),
             Metadata::PacketType => Some(0),
-            Metadata::VlanTag | Metadata::VlanPresent if self.is_xdp() => Some(0),
+            Metadata::VlanTag | Metadata::VlanPresent if self.has_no_tags() => Some(0),
             _ => None,
         };
         if let Some(known) = known {
             return self.push(Instruction::store(Size::Word, R10, slot, known));
         }
         match word {
+            Metadata::VlanTag if self.is_xdp() => self.load(Size::Half, R1, R10, DRIVER_TCI),
+            Metadata::VlanPresent if self.is_xdp() => self.driver_took_a_tag(),
             Metadata::VlanTag => self.load(Size::Word, R1, R6, sk_buff::VLAN_TCI),
             Metadata::VlanPresent => self.load(Size::Word, R1, R6, sk_buff::VLAN_PRESENT),
             _ => self.ether_type(),
         }
         self.push(Instruction::store(Size::Word, R10, slot, R1));
+    }
+
+    /// At the XDP hook, where all tags are among the bytes.
+    fn has_no_tags(&self) -> bool {
+        self.is_xdp() && self.plan.driver.vlan_tag.is_none()
+    }
+
+    /// R1 = 1 if it did, else 0.
+    fn driver_took_a_tag(&mut self) {
+        self.load(Size::Half, R1, R10, DRIVER_PROTOCOL);
+        self.push(Instruction::neg(R1));
+        self.push(Instruction::alu(Alu::Rsh, R1, 63));
     }
 
     /// R1 = the packet's EtherType; 0 where a frame is too short to have one.
@@ -249,8 +292,7 @@ impl Writer<'_> {
     /// R0 = the ring with the number on the stack.
     fn look_up(&mut self, missing: Label) {
         self.code.extend(Instruction::load_map(R1, self.plan.rings.as_raw_fd()));
-        self.push(Instruction::mov(R2, R10));
-        self.push(Instruction::alu(Alu::Add, R2, i32::from(RING_NUMBER)));
+        self.stack_address(R2, RING_NUMBER);
         self.push(Instruction::call(helper::MAP_LOOKUP_ELEM));
         self.code.jump_if(Test::Equal, R0, 0, missing);
     }
@@ -285,8 +327,37 @@ impl Writer<'_> {
         match self.plan.stamps {
             Stamps::None => self.push(Instruction::mov(R0, 0)),
             Stamps::Each => self.push(Instruction::call(helper::KTIME_GET_NS)),
+            Stamps::Card => self.take_cards_time(),
             Stamps::Sampled => self.sample(),
         }
+    }
+
+    /// Without a time of the card's, the record's flags say so.
+    fn take_cards_time(&mut self) {
+        let stamped = self.code.label();
+        if self.plan.owned.is_none() {
+            self.push(Instruction::store(Size::Word, R10, FLAGS, self.flags()));
+        }
+        if let Some(function) = self.plan.driver.timestamp {
+            self.push(Instruction::store(Size::Double, R10, CARD_TIME, 0));
+            self.push(Instruction::mov(R1, R6));
+            self.stack_address(R2, CARD_TIME);
+            self.push(Instruction::call_kernel(function));
+            self.load(Size::Double, R0, R10, CARD_TIME);
+        } else {
+            self.load(Size::Double, R0, R6, sk_buff::HWTSTAMP);
+        }
+        self.code.jump_if(Test::NotEqual, R0, 0, stamped);
+        self.load(Size::Word, R1, R10, FLAGS);
+        self.push(Instruction::alu(Alu::Or, R1, BY_KERNEL));
+        self.push(Instruction::store(Size::Word, R10, FLAGS, R1));
+        self.push(Instruction::call(helper::KTIME_GET_NS));
+        self.code.place(stamped);
+    }
+
+    /// What the record's flags say of every packet.
+    fn flags(&self) -> u32 {
+        if self.plan.hook == Hook::Egress { OUTGOING } else { 0 }
     }
 
     fn sample(&mut self) {
@@ -319,9 +390,17 @@ impl Writer<'_> {
         self.push(Instruction::store(Size::Word, R5, field(layout::CAPTURED_BYTES), R8));
         self.push(Instruction::store(Size::Word, R5, field(layout::LENGTH), R9));
         self.write_flags();
+        self.describe_tag();
+    }
+
+    /// The tag beside the packet's bytes goes into the record's header, control information first.
+    fn describe_tag(&mut self) {
+        if self.has_no_tags() {
+            return self.push(Instruction::store(Size::Word, R5, field(layout::VLAN_TCI), 0));
+        }
         if self.is_xdp() {
-            self.push(Instruction::store(Size::Word, R5, field(layout::VLAN_TCI), 0));
-            return;
+            self.load(Size::Word, R1, R10, DRIVER_TCI);
+            return self.push(Instruction::store(Size::Word, R5, field(layout::VLAN_TCI), R1));
         }
         self.load(Size::Word, R1, R6, sk_buff::VLAN_TCI);
         self.push(Instruction::store(Size::Half, R5, field(layout::VLAN_TCI), R1));
@@ -331,12 +410,11 @@ impl Writer<'_> {
     }
 
     fn write_flags(&mut self) {
-        if self.plan.owned.is_some() {
+        if self.plan.owned.is_some() || self.plan.stamps == Stamps::Card {
             self.load(Size::Word, R1, R10, FLAGS);
             return self.push(Instruction::store(Size::Word, R5, field(layout::FLAGS), R1));
         }
-        let flags = if self.plan.hook == Hook::Egress { OUTGOING } else { 0 };
-        self.push(Instruction::store(Size::Word, R5, field(layout::FLAGS), flags));
+        self.push(Instruction::store(Size::Word, R5, field(layout::FLAGS), self.flags()));
     }
 
     fn copy(&mut self) {

@@ -5,8 +5,8 @@ use std::net::IpAddr;
 use linerate_base::{Error, ErrorKind, LinkType, Result, TimestampSource};
 use linerate_bpf::extended::Hook;
 use linerate_sys::bpf::XdpMode;
-use linerate_sys::cpu;
 use linerate_sys::interface::{self, Interface};
+use linerate_sys::{cpu, ethtool};
 
 use super::build::{Build, Spot};
 use super::program::Producers;
@@ -70,9 +70,6 @@ impl<'a> Setup<'a> {
             let advice = "use several threads, or the back end ring";
             return Err(self.invalid("it is in no fanout group", advice));
         }
-        if self.config.timestamps == TimestampSource::Hardware {
-            return Err(self.unsupported("it has no hardware timestamps"));
-        }
         if let Some(owned) = &self.config.owned {
             self.check_owned(owned)?;
         }
@@ -94,12 +91,19 @@ impl<'a> Setup<'a> {
             (Directions::Out, false) => &[Hook::Egress],
             (Directions::Out, true) => &[],
         };
+        if self.config.timestamps == TimestampSource::Hardware {
+            ethtool::stamp_all_received(&self.device.name)?;
+        }
         self.build().at_tcx(hooks, count)
     }
 
     /// At the XDP hook: in the driver, or else, with a note, behind it.
     fn open_xdp(&self, count: usize) -> Result<Vec<Capture>> {
         self.check_xdp()?;
+        if self.config.timestamps == TimestampSource::Hardware {
+            // Where the driver stamps without being told, it does not know the request.
+            let _ = ethtool::stamp_all_received(&self.device.name);
+        }
         let native = Spot { mode: XdpMode::Native, producers: self.native_producers() };
         self.build().at_xdp(native, count).or_else(|error| {
             if error.kind() != ErrorKind::Unsupported {

@@ -3,13 +3,16 @@
 use linerate_base::{Result, Timestamp, TimestampSource};
 use linerate_sys::clock::{CycleClock, Distance};
 
-use super::program::Stamps;
+use super::program::{BY_KERNEL, Stamps};
+use super::walk::Record;
 
 /// The clock that stamps packets.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Clock {
     /// The kernel's, which counts from the machine's start: the program reads it.
     Kernel(Distance),
+    /// The network card's; the kernel's for packets that it does not stamp.
+    Card(Distance),
     /// The processor's, read when a batch is taken, for all packets in it.
     Cycles(CycleClock),
 }
@@ -19,6 +22,8 @@ pub(crate) enum Clock {
 pub(crate) enum Epoch {
     /// Records tell the time since this one.
     Since(i64),
+    /// Records tell the time, but those that the kernel stamped the time since this one.
+    Card(i64),
     /// It is this time for all.
     Fixed(Timestamp),
 }
@@ -31,7 +36,10 @@ impl Clock {
     pub(crate) fn of(source: TimestampSource) -> Result<Self> {
         match source {
             TimestampSource::Tsc => Ok(Self::Cycles(CycleClock::new()?)),
-            _ => Ok(Self::Kernel(Distance::of_realtime())),
+            TimestampSource::Hardware => Ok(Self::Card(Distance::of_realtime())),
+            TimestampSource::Kernel | TimestampSource::Sampled => {
+                Ok(Self::Kernel(Distance::of_realtime()))
+            }
         }
     }
 
@@ -41,6 +49,10 @@ impl Clock {
             Self::Kernel(distance) => {
                 distance.update();
                 Epoch::Since(distance.nanos())
+            }
+            Self::Card(distance) => {
+                distance.update();
+                Epoch::Card(distance.nanos())
             }
             Self::Cycles(clock) => Epoch::Fixed(Timestamp::from_nanos(clock.now())),
         }
@@ -55,9 +67,14 @@ impl Clock {
 impl Epoch {
     /// The time of a record.
     #[inline]
-    pub(crate) fn time(self, recorded: u64) -> Timestamp {
+    pub(crate) fn time(self, record: &Record) -> Timestamp {
+        let recorded = record.time.cast_signed();
         match self {
-            Self::Since(nanos) => Timestamp::from_nanos(nanos.wrapping_add(recorded.cast_signed())),
+            Self::Since(nanos) => Timestamp::from_nanos(nanos.wrapping_add(recorded)),
+            Self::Card(nanos) if record.flags & BY_KERNEL != 0 => {
+                Timestamp::from_nanos(nanos.wrapping_add(recorded))
+            }
+            Self::Card(_) => Timestamp::from_nanos(recorded),
             Self::Fixed(time) => time,
         }
     }
@@ -68,6 +85,7 @@ pub(crate) fn stamps(source: TimestampSource) -> Stamps {
     match source {
         TimestampSource::Kernel => Stamps::Each,
         TimestampSource::Sampled => Stamps::Sampled,
-        TimestampSource::Hardware | TimestampSource::Tsc => Stamps::None,
+        TimestampSource::Hardware => Stamps::Card,
+        TimestampSource::Tsc => Stamps::None,
     }
 }

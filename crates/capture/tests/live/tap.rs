@@ -2,9 +2,9 @@
 
 use linerate_base::{Direction, ErrorKind, TimestampSource};
 use linerate_capture::{Backend, Capture, Config, open, open_many};
-use linerate_lab::traffic::{Flow, send_frames};
+use linerate_lab::traffic::{Flow, send_frames, tagged};
 use linerate_lab::{Lab, need};
-use linerate_sys::bpf::{Link, Program, ProgramKind, ProgramSpec, XdpMode};
+use linerate_sys::bpf::{Link, Position, Program, ProgramKind, ProgramSpec, Way, XdpMode};
 
 use crate::common::*;
 
@@ -217,13 +217,66 @@ fn times_by_the_processor_are_those_of_batches() {
 fn who_cannot_stamp_as_asked_says_so() {
     let Some(lab) = quiet_pair() else { return };
     let b = lab.host("b");
-    for (backend, timestamps) in [
-        (Backend::Tap, TimestampSource::Hardware),
-        (Backend::Ring, TimestampSource::Sampled),
-        (Backend::Socket, TimestampSource::Tsc),
-    ] {
+    for (backend, timestamps) in
+        [(Backend::Ring, TimestampSource::Sampled), (Backend::Socket, TimestampSource::Tsc)]
+    {
         let error = b.run(|| open(&Config { timestamps, ..config(b, backend) }).map(drop));
         let error = error.unwrap_err();
         assert!(error.answered().contains(timestamps.name()), "{error}");
     }
+}
+
+/// Tags packets beside their bytes, with the number 5: `bpf_skb_vlan_push(r1, htons(0x8100), 5)`, then
+/// `r0 = TCX_NEXT; exit`.
+const TAG: [u64; 5] = [
+    0x0000_0081_0000_02b7,
+    0x0000_0005_0000_03b7,
+    0x0000_0012_0000_0085,
+    0xffff_ffff_0000_00b7,
+    0x0000_0000_0000_0095,
+];
+
+/// A veth carries a tag beside the packet, and tells programs in it of that.
+#[test]
+fn tags_that_the_driver_took_off_are_put_back_at_every_hook() {
+    if !need::root() {
+        return;
+    }
+    let lab = Lab::plan().host("a").host("b").quiet().build().unwrap();
+    let (a, b) = (lab.host("a"), lab.host("b"));
+    let tag = Program::load(&ProgramSpec::new(ProgramKind::Classifier, &TAG, "tag")).unwrap();
+    let index = a.run(|| linerate_sys::interface::by_name(a.interface())).unwrap().index;
+    let _link = a.run(|| Link::tcx(&tag, index, Way::Egress, Position::Last)).unwrap();
+    let sent = frames(10, 100);
+    let expected: Vec<_> = sent.iter().map(|frame| tagged(frame, 5)).collect();
+    for backend in TAPS {
+        for snaplen in [262_144, 60] {
+            let config = Config { snaplen, ..config(b, backend) };
+            let mut capture = open_on(b, &config);
+            send_frames(a, &sent).unwrap();
+            for (packet, expected) in fetch(&mut capture.source, 10).iter().zip(&expected) {
+                let kept = expected.len().min(snaplen as usize);
+                assert_eq!(packet.data, expected[..kept], "{backend}");
+                assert_eq!(packet.length, 104);
+            }
+        }
+    }
+}
+
+/// A veth could tell times of hardware, and has none: packets then have the kernel's.
+#[test]
+fn hardware_times_come_from_drivers_that_have_them() {
+    let Some(lab) = quiet_pair() else { return };
+    let b = lab.host("b");
+    let hardware = |backend| Config { timestamps: TimestampSource::Hardware, ..config(b, backend) };
+    let mut capture = open_on(b, &hardware(Backend::TapXdp));
+    let now = || std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    let before = now().as_nanos() as i64;
+    send_frames(lab.host("a"), &frames(10, 60)).unwrap();
+    let packets = fetch(&mut capture.source, 10);
+    let after = now().as_nanos() as i64;
+    assert!(packets.iter().all(|packet| (before..=after).contains(&packet.time.nanos())));
+    let error = b.run(|| open(&hardware(Backend::Tap)).map(drop)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
+    assert!(error.asked().contains("stamp"), "{error}");
 }

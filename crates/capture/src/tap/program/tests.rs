@@ -49,6 +49,7 @@ impl Bench {
             owned: None,
             snaplen: 1500,
             stamps: Stamps::Each,
+            driver: Driver::default(),
             exclusive: false,
             doorbells,
         };
