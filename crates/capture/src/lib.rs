@@ -38,6 +38,7 @@ mod config;
 pub mod disk;
 mod file;
 mod filtered;
+mod hook;
 mod interfaces;
 mod interrupt;
 mod link;

@@ -6,24 +6,13 @@ use linerate_bpf::extended::{
     Alu, Assembler, Hook, Instruction, Label, Metadata, Predicate, Size, Test, helper,
 };
 
+use crate::hook::{self, sk_buff};
+
 /// Bytes that one tally takes among the counters: packets, then bytes.
 pub(super) const TALLY: usize = 16;
 
-/// Offsets in `struct __sk_buff` (`linux/bpf.h`, Linux 6.18).
-mod context {
-    pub(super) const LENGTH: i16 = 0;
-    pub(super) const PROTOCOL: i16 = 16;
-    pub(super) const VLAN_PRESENT: i16 = 20;
-    pub(super) const VLAN_TAG: i16 = 24;
-    pub(super) const INTERFACE_INDEX: i16 = 40;
-    pub(super) const DATA: i16 = 76;
-    pub(super) const DATA_END: i16 = 80;
-}
-
 /// `TCX_NEXT` of `linux/bpf.h`: whatever stands behind this program decides.
 const NEXT: i32 = -1;
-/// `PACKET_OUTGOING` of `linux/if_packet.h`.
-const OUTGOING: i32 = 4;
 /// What a VLAN tag that stands beside the packet adds to it on the wire.
 const TAG_BYTES_SHIFT: i32 = 2;
 
@@ -40,7 +29,7 @@ pub(super) fn assemble(filters: &[&Predicate], hook: Hook, counters: i32) -> Vec
     let pass = code.label();
     code.push(Instruction::mov(R6, R1));
     find_counters(&mut code, counters, pass);
-    measure(&mut code);
+    measure(&mut code, hook);
     for metadata in [
         Metadata::InterfaceIndex,
         Metadata::PacketType,
@@ -49,7 +38,7 @@ pub(super) fn assemble(filters: &[&Predicate], hook: Hook, counters: i32) -> Vec
         Metadata::Protocol,
     ] {
         if filters.iter().any(|filter| filter.needs().contains(&metadata)) {
-            describe(&mut code, metadata, hook);
+            hook::describe(&mut code, hook, metadata);
         }
     }
     add(&mut code, 0);
@@ -74,29 +63,14 @@ fn find_counters(code: &mut Assembler, counters: i32, pass: Label) {
 }
 
 /// The length for the filters, and that on the wire, of which a tag beside the packet is part.
-fn measure(code: &mut Assembler) {
+fn measure(code: &mut Assembler, hook: Hook) {
+    hook::measure(code, hook);
     code.extend([
-        Instruction::load(Size::Word, Predicate::LENGTH, R6, context::LENGTH),
-        Instruction::load(Size::Word, R1, R6, context::VLAN_PRESENT),
+        Instruction::load(Size::Word, R1, R6, sk_buff::VLAN_PRESENT),
         Instruction::alu(Alu::Lsh, R1, TAG_BYTES_SHIFT),
         Instruction::alu(Alu::Add, R1, Predicate::LENGTH),
         Instruction::store(Size::Double, R10, BYTES_SLOT, R1),
     ]);
-}
-
-fn describe(code: &mut Assembler, metadata: Metadata, hook: Hook) {
-    let outgoing = if hook == Hook::Egress { OUTGOING } else { 0 };
-    let field = |offset| Instruction::load(Size::Word, R1, R6, offset);
-    match metadata {
-        Metadata::InterfaceIndex => code.push(field(context::INTERFACE_INDEX)),
-        Metadata::PacketType => code.push(Instruction::mov(R1, outgoing)),
-        Metadata::VlanTag => code.push(field(context::VLAN_TAG)),
-        Metadata::VlanPresent => code.push(field(context::VLAN_PRESENT)),
-        Metadata::Protocol => {
-            code.extend([field(context::PROTOCOL), Instruction::big_endian16(R1)]);
-        }
-    }
-    code.push(Instruction::store(Size::Word, R10, metadata.slot(), R1));
 }
 
 /// Adds the packet to a tally. Each CPU has its own, and on one CPU no two packets are here at once.
@@ -120,10 +94,7 @@ fn add(code: &mut Assembler, number: usize) {
 fn apply(code: &mut Assembler, filter: &Predicate, hook: Hook, number: usize) {
     // Loaded for each filter anew, so that the verifier need not remember what the one before has
     // proven of the packet's length, on each of its ways.
-    code.extend([
-        Instruction::load(Size::Word, Predicate::START, R6, context::DATA),
-        Instruction::load(Size::Word, Predicate::END, R6, context::DATA_END),
-    ]);
+    hook::find_bounds(code, hook);
     code.extend(filter.instructions(hook));
     let next = code.label();
     code.jump_if(Test::Equal, R0, 0, next);

@@ -4,9 +4,11 @@ use std::os::fd::{AsFd, AsRawFd};
 
 use linerate_bpf::extended::Register::{R0, R1, R2, R3, R6, R7, R8, R9, R10};
 use linerate_bpf::extended::{
-    Alu, Assembler, Hook, Instruction, Label, Metadata, Predicate, Size, Test, helper,
+    Alu, Assembler, Hook, Instruction, Label, Predicate, Size, Test, helper,
 };
 use linerate_sys::bpf::Map;
+
+use crate::hook::{self, xdp_md};
 
 /// What the program does with packets.
 pub(super) struct Program<'a> {
@@ -25,15 +27,6 @@ pub(crate) const STAMP: u32 = 8;
 /// Offsets in a queue's counters.
 pub(super) const SEEN: i16 = 0;
 pub(super) const MATCHED: i16 = 8;
-
-/// Offsets in `struct xdp_md` of `linux/bpf.h`.
-mod context {
-    pub(super) const DATA: i16 = 0;
-    pub(super) const DATA_END: i16 = 4;
-    pub(super) const DATA_META: i16 = 8;
-    pub(super) const INTERFACE: i16 = 12;
-    pub(super) const QUEUE: i16 = 16;
-}
 
 /// `enum xdp_action` of `linux/bpf.h`.
 const XDP_DROP: i32 = 1;
@@ -65,7 +58,7 @@ impl Program<'_> {
     /// Finds the queue's counters and counts the packet; a queue without counters is not captured.
     fn count_seen(&self, code: &mut Assembler, pass: Label) {
         code.extend([
-            Instruction::load(Size::Word, R1, R6, context::QUEUE),
+            Instruction::load(Size::Word, R1, R6, xdp_md::RX_QUEUE_INDEX),
             Instruction::store(Size::Word, R10, QUEUE_SLOT, R1),
             Instruction::mov(R2, R10),
             Instruction::alu(Alu::Add, R2, i32::from(QUEUE_SLOT)),
@@ -79,21 +72,16 @@ impl Program<'_> {
 
     fn apply_filter(&self, code: &mut Assembler, pass: Label) {
         let Some(filter) = self.filter else { return };
-        code.extend([
-            Instruction::mov(R1, R6),
-            Instruction::call(helper::XDP_GET_BUFF_LEN),
-            Instruction::mov(R9, R0),
-            Instruction::load(Size::Word, R7, R6, context::DATA),
-            Instruction::load(Size::Word, R8, R6, context::DATA_END),
-        ]);
-        filter.needs().iter().for_each(|&word| describe(code, word));
+        hook::measure(code, Hook::Xdp);
+        hook::find_bounds(code, Hook::Xdp);
+        filter.needs().iter().for_each(|&word| hook::describe(code, Hook::Xdp, word));
         code.extend(filter.instructions(Hook::Xdp));
         code.jump_if(Test::Equal, R0, 0, pass);
     }
 
     /// Returns what the kernel says of the redirection; without a socket, the verdict of `pass`.
     fn redirect(&self, code: &mut Assembler) {
-        code.push(Instruction::load(Size::Word, R2, R6, context::QUEUE));
+        code.push(Instruction::load(Size::Word, R2, R6, xdp_md::RX_QUEUE_INDEX));
         code.extend(load_map(self.sockets));
         code.extend([
             Instruction::mov(R3, self.verdict()),
@@ -122,34 +110,6 @@ fn count(code: &mut Assembler, counter: i16) {
     ]);
 }
 
-/// Writes what the filter wants to know beside the bytes. VLAN tags are in band here, and all packets
-/// come in.
-fn describe(code: &mut Assembler, word: Metadata) {
-    match word {
-        Metadata::InterfaceIndex => {
-            code.push(Instruction::load(Size::Word, R1, R6, context::INTERFACE));
-        }
-        Metadata::PacketType | Metadata::VlanTag | Metadata::VlanPresent => {
-            code.push(Instruction::mov(R1, 0));
-        }
-        Metadata::Protocol => load_ethertype(code),
-    }
-    code.push(Instruction::store(Size::Word, R10, word.slot(), R1));
-}
-
-/// R1 = the EtherType, 0 where the packet is too short to have one.
-fn load_ethertype(code: &mut Assembler) {
-    let short = code.label();
-    code.extend([
-        Instruction::mov(R2, R7),
-        Instruction::alu(Alu::Add, R2, 14),
-        Instruction::mov(R1, 0),
-    ]);
-    code.jump_if(Test::Greater, R2, R8, short);
-    code.extend([Instruction::load(Size::Half, R1, R7, 12), Instruction::big_endian16(R1)]);
-    code.place(short);
-}
-
 /// Puts the time before the packet. Where the driver leaves no room for metadata there is none.
 fn stamp(code: &mut Assembler) {
     let no_room = code.label();
@@ -162,8 +122,8 @@ fn stamp(code: &mut Assembler) {
     ]);
     code.jump_if(Test::NotEqual, R0, 0, no_room);
     code.extend([
-        Instruction::load(Size::Word, R7, R6, context::DATA_META),
-        Instruction::load(Size::Word, R8, R6, context::DATA),
+        Instruction::load(Size::Word, R7, R6, xdp_md::DATA_META),
+        Instruction::load(Size::Word, R8, R6, xdp_md::DATA),
         Instruction::mov(R1, R7),
         Instruction::alu(Alu::Add, R1, STAMP as i32),
     ]);

@@ -9,6 +9,7 @@ use linerate_bpf::extended::{Instruction, Predicate, Register};
 use linerate_capture::{Backend, Config, Directions, Filter, Owned, Prefix, open};
 use linerate_lab::traffic::{send_frames, tagged};
 use linerate_lab::{Host, Lab, need};
+use linerate_sys::capability::{Capability, limit_capabilities};
 
 use crate::common::{Owned as Packet, *};
 
@@ -190,4 +191,28 @@ fn what_would_harm_the_host_or_cannot_be_done_is_refused() {
     for backend in [Backend::Xdp, Backend::Ring, Backend::Socket] {
         refused(owning(b, backend, &owns_host), ErrorKind::Unsupported, "tap-xdp");
     }
+}
+
+#[test]
+fn three_capabilities_are_enough_and_a_missing_one_is_named() {
+    use Capability::{Bpf, NetAdmin, NetRaw};
+    let Some(lab) = quiet_pair() else { return };
+    let b = lab.host("b");
+    for backend in TAPS {
+        let mut capture = b.run(|| {
+            limit_capabilities(&[NetRaw, NetAdmin, Bpf]).unwrap();
+            let filter = Some(nothing());
+            let config = Config { filter, ..owning(b, backend, &owned(&["10.0.0.77"])) };
+            open(&config).unwrap_or_else(|e| panic!("{e}"))
+        });
+        send_frames(lab.host("a"), &[udp(77), udp(78)]).unwrap();
+        await_seen(&mut capture.source, 2);
+        assert_eq!(finish(&mut capture.source).1.filtered, 2);
+    }
+    let error = b.run(|| {
+        limit_capabilities(&[NetRaw, NetAdmin]).unwrap();
+        Owned::new(&[]).unwrap_err()
+    });
+    assert_eq!(error.kind(), ErrorKind::Permission, "{error}");
+    assert!(error.advice().unwrap().contains("lacks CAP_BPF"), "{error}");
 }

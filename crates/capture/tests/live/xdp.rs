@@ -10,6 +10,7 @@ use linerate_capture::{Backend, Config, Directions, Filter, open, open_many};
 use linerate_lab::traffic::live::{Frame, Load, Sender};
 use linerate_lab::traffic::{send_frames, tagged};
 use linerate_lab::{Host, Lab, need};
+use linerate_sys::capability::{Capability, limit_capabilities};
 
 use crate::common::*;
 use crate::faults::fault;
@@ -291,6 +292,29 @@ fn an_interrupt_ends_a_wait_and_holds_no_packets_back() {
     send_frames(lab.host("a"), &frames(100, 60)).unwrap();
     await_seen(&mut capture.source, 100);
     assert_eq!(finish(&mut capture.source).0.len(), 100);
+}
+
+#[test]
+fn three_capabilities_are_enough_but_for_much_memory() {
+    use Capability::{Bpf, NetAdmin, NetRaw};
+    let Some(lab) = pair(1) else { return };
+    let b = lab.host("b");
+    let open_with = |buffer| {
+        let filter = Some(every_fourth());
+        b.run(|| {
+            limit_capabilities(&[NetRaw, NetAdmin, Bpf]).unwrap();
+            open(&Config { filter, buffer, ..config_xdp(b) })
+        })
+    };
+    let mut capture = open_with(4 << 20).unwrap_or_else(|e| panic!("{e}"));
+    send_frames(lab.host("a"), &frames(100, 60)).unwrap();
+    assert_eq!(fetch(&mut capture.source, 25).len(), 25);
+    drop(capture);
+    // 8 MiB is what a process may lock where nobody said otherwise.
+    if let Err(error) = open_with(256 << 20).map(drop) {
+        assert_eq!(error.kind(), ErrorKind::Exhausted, "{error}");
+        assert!(error.advice().unwrap().contains("CAP_IPC_LOCK"), "{error}");
+    }
 }
 
 #[test]

@@ -14,3 +14,4 @@ mod rotation;
 mod stat;
 mod support;
 mod threads;
+mod xdp;

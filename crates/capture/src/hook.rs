@@ -1,0 +1,95 @@
+//! What the programs at an interface's hooks have in common: the context, and what a filter in such a
+//! program must find around it.
+
+use linerate_bpf::extended::Register::{R0, R1, R2, R6};
+use linerate_bpf::extended::{
+    Alu, Assembler, Hook, Instruction, Metadata, Predicate, Register, Size, Test, helper,
+};
+
+/// Offsets in `struct xdp_md` of `linux/bpf.h`.
+pub(crate) mod xdp_md {
+    pub(crate) const DATA: i16 = 0;
+    pub(crate) const DATA_END: i16 = 4;
+    pub(crate) const DATA_META: i16 = 8;
+    pub(crate) const INGRESS_IFINDEX: i16 = 12;
+    pub(crate) const RX_QUEUE_INDEX: i16 = 16;
+}
+
+/// Offsets in `struct __sk_buff` of `linux/bpf.h`.
+pub(crate) mod sk_buff {
+    pub(crate) const LEN: i16 = 0;
+    pub(crate) const PROTOCOL: i16 = 16;
+    pub(crate) const VLAN_PRESENT: i16 = 20;
+    pub(crate) const VLAN_TCI: i16 = 24;
+    pub(crate) const IFINDEX: i16 = 40;
+    pub(crate) const DATA: i16 = 76;
+    pub(crate) const DATA_END: i16 = 80;
+}
+
+/// `PACKET_OUTGOING` of `linux/if_packet.h`.
+const PACKET_OUTGOING: i32 = 4;
+
+/// [`Predicate::LENGTH`] = the packet's length, with the context in R6. Of an XDP frame the kernel is
+/// asked: to subtract the frame's ends would take CAP_PERFMON, and leave out further buffers.
+pub(crate) fn measure(code: &mut Assembler, hook: Hook) {
+    if hook != Hook::Xdp {
+        return code.push(field(Predicate::LENGTH, sk_buff::LEN));
+    }
+    code.extend([
+        Instruction::mov(R1, R6),
+        Instruction::call(helper::XDP_GET_BUFF_LEN),
+        Instruction::mov32(Predicate::LENGTH, R0),
+    ]);
+}
+
+/// [`Predicate::START`] and [`Predicate::END`], with the context in R6.
+pub(crate) fn find_bounds(code: &mut Assembler, hook: Hook) {
+    let (start, end) = match hook {
+        Hook::Xdp => (xdp_md::DATA, xdp_md::DATA_END),
+        Hook::Ingress | Hook::Egress => (sk_buff::DATA, sk_buff::DATA_END),
+    };
+    code.extend([field(Predicate::START, start), field(Predicate::END, end)]);
+}
+
+/// Writes what filters want to know beside the packet's bytes, by R1 and R2, with the context in R6 and
+/// the bounds found. At the XDP hook VLAN tags are among the bytes.
+pub(crate) fn describe(code: &mut Assembler, hook: Hook, word: Metadata) {
+    let is_xdp = hook == Hook::Xdp;
+    match word {
+        Metadata::InterfaceIndex if is_xdp => code.push(field(R1, xdp_md::INGRESS_IFINDEX)),
+        Metadata::InterfaceIndex => code.push(field(R1, sk_buff::IFINDEX)),
+        Metadata::PacketType if hook == Hook::Egress => {
+            code.push(Instruction::mov(R1, PACKET_OUTGOING));
+        }
+        Metadata::PacketType => code.push(Instruction::mov(R1, 0)),
+        Metadata::VlanTag | Metadata::VlanPresent if is_xdp => code.push(Instruction::mov(R1, 0)),
+        Metadata::VlanTag => code.push(field(R1, sk_buff::VLAN_TCI)),
+        Metadata::VlanPresent => code.push(field(R1, sk_buff::VLAN_PRESENT)),
+        Metadata::Protocol if is_xdp => read_ether_type(code),
+        Metadata::Protocol => {
+            code.extend([field(R1, sk_buff::PROTOCOL), Instruction::big_endian16(R1)]);
+        }
+    }
+    code.push(Instruction::store(Size::Word, Register::R10, word.slot(), R1));
+}
+
+/// R1 = the EtherType of a frame; 0 where it is too short to have one.
+fn read_ether_type(code: &mut Assembler) {
+    let short = code.label();
+    code.extend([
+        Instruction::mov(R1, 0),
+        Instruction::mov(R2, Predicate::START),
+        Instruction::alu(Alu::Add, R2, 14),
+    ]);
+    code.jump_if(Test::Greater, R2, Predicate::END, short);
+    code.extend([
+        Instruction::load(Size::Half, R1, Predicate::START, 12),
+        Instruction::big_endian16(R1),
+    ]);
+    code.place(short);
+}
+
+/// `dst` = a field of the context.
+fn field(dst: Register, offset: i16) -> Instruction {
+    Instruction::load(Size::Word, dst, R6, offset)
+}
