@@ -167,3 +167,45 @@ pub fn read_back(file: &File, range: Range<u64>) -> io::Result<Vec<u8>> {
     readable.read_exact_at(&mut bytes, range.start)?;
     Ok(bytes)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_way_writes_the_same_file_and_buffers_are_used_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let bytes: Vec<u8> = (0..10_000_u32).flat_map(u32::to_be_bytes).collect();
+        for way in [Way::Direct, Way::Plain] {
+            let mut disk = Disk::new(way);
+            for name in ["first", "second"] {
+                let mut file = disk.open(File::create(folder.path().join(name)).unwrap());
+                file.write_all(&bytes).unwrap();
+                let closed = disk.close(file);
+                closed.result.unwrap();
+                assert!(closed.kept >= bytes.len() as u64, "{way:?}");
+                let file = closed.file.unwrap();
+                assert_eq!(file.metadata().unwrap().len(), bytes.len() as u64);
+                assert_eq!(read_back(&file, 4..12).unwrap(), bytes[4..12], "{way:?}");
+            }
+            assert_eq!(disk.buffers.is_some(), way == Way::Direct);
+            assert_eq!(disk.take_note(), None);
+        }
+    }
+
+    #[test]
+    fn devices_are_written_plainly() {
+        let mut disk = Disk::new(Way::Direct);
+        let mut file = disk.open(File::create("/dev/full").unwrap());
+        assert_eq!(file.write(b"x").unwrap_err().kind(), io::ErrorKind::StorageFull);
+        assert!(disk.close(file).file.is_some() && disk.buffers.is_none());
+    }
+
+    #[test]
+    fn nowhere_takes_everything() {
+        let mut file = DiskFile::nowhere();
+        file.write_all(&[0; 1000]).unwrap();
+        let closed = Disk::new(Way::Direct).close(file);
+        assert!(closed.file.is_none() && closed.result.is_ok() && closed.kept == u64::MAX);
+    }
+}

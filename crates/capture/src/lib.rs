@@ -9,6 +9,8 @@
 //!
 //! [`Meter`] only counts, in the kernel, without any packet leaving it.
 //!
+//! [`disk`] is where a capture's files go; [`synthetic`] makes packets up, to learn what that sustains.
+//!
 //! What a live source promises:
 //!
 //! - **Nothing before the filter.** No packet that the filter turns away is delivered, not even one that

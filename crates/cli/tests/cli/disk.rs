@@ -10,7 +10,9 @@ use std::time::Duration;
 use linerate::sys::process::forbid_io_uring;
 use linerate_lab::{Child, disk, need};
 
-use crate::support::{Finished, LINERATE, Live, count, finish, linerate, quiet_pair, send, text};
+use crate::support::{
+    Finished, LINERATE, Live, count, files, finish, linerate, quiet_pair, send, text,
+};
 
 const SIMULATE: [&str; 3] = ["capture", "--simulate", "capture"];
 
@@ -119,6 +121,18 @@ fn sigkill_under_load_leaves_a_file_without_holes_that_reads_up_to_the_cut() {
             }
         }
     }
+}
+
+#[test]
+fn changes_of_files_under_load_lose_and_double_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("f.pcap");
+    let args = ["--simulate-size", "1000", "-c", "100000", "-C", "5M", "-w", text(&file)];
+    linerate([&SIMULATE[..], &args].concat()).success();
+    let names = files(folder.path());
+    assert!(names.len() > 19, "{names:?}");
+    let total: u64 = names.iter().map(|name| count(&folder.path().join(name))).sum();
+    assert_eq!(total, 100_000);
 }
 
 #[test]

@@ -53,8 +53,8 @@ impl Buffers {
 
 /// The file. It must be [finished](Self::finish); dropped before that, what it still held is lost.
 ///
-/// `flush` sends out what is there without waiting for the disk; where the disk is behind, that may be
-/// less than all. After an error nothing more can be written.
+/// `flush` sends out what is there without waiting for the disk, unless that is busy: whole buffers are
+/// cheaper. After an error nothing more can be written.
 pub struct DirectFile {
     queue: Queue,
     plain: File,
@@ -281,7 +281,9 @@ impl Write for DirectFile {
 
     fn flush(&mut self) -> io::Result<()> {
         self.advance()?;
-        self.send_out();
+        if self.jobs.is_empty() {
+            self.send_out();
+        }
         self.start_next()
     }
 }
