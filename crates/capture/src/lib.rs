@@ -63,7 +63,7 @@ pub use interfaces::{Capturable, interfaces, link_types};
 pub use interrupt::Interrupt;
 pub use merged::merge;
 pub use meter::{MAX_METER_FILTERS, Meter, MeterConfig, MeterFilter, Reading, Tally};
-pub use open::{Capture, open, open_many};
+pub use open::{Capture, Hook, open, open_many};
 pub use own::{Owned, Prefix};
 pub use probe::{Probe, Prober, Support};
 pub use threads::{best_threads, consumer_cores};

@@ -37,12 +37,12 @@ use reader::{News, Reader};
 pub fn merge(mut captures: Vec<Capture>, config: &Config) -> Result<Capture> {
     let notes =
         captures.iter_mut().flat_map(|capture| std::mem::take(&mut capture.notes)).collect();
-    let (backend, interface) = (captures[0].backend, captures[0].interface.clone());
-    let fanout_group = captures[0].fanout_group;
+    let Capture { backend, hook, fanout_group, .. } = captures[0];
+    let interface = captures[0].interface.clone();
     let sources = captures.into_iter().map(|capture| capture.source).collect();
     let latency = latency(backend, config.immediate);
     let source = Box::new(Merged::new(sources, config, latency)?);
-    Ok(Capture { source, backend, interface, fanout_group, notes })
+    Ok(Capture { source, backend, hook, interface, fanout_group, notes })
 }
 
 /// The longest that a back end lets a packet wait before it delivers it. A block of a ring is closed when

@@ -1,6 +1,7 @@
 //! Choosing a back end.
 
 use linerate_base::{Error, ErrorKind, Interface, Result, Source};
+use linerate_sys::bpf::XdpMode;
 
 use crate::privilege::with_remedy;
 use crate::{ANY, Backend, Config, live, tap, xsk};
@@ -11,12 +12,43 @@ pub struct Capture {
     pub source: Box<dyn Source + Send>,
     /// The back end that delivers them.
     pub backend: Backend,
+    /// Where the back end's program stands; `None` for a packet socket.
+    pub hook: Option<Hook>,
     /// What is captured; for [`ANY`](crate::ANY) it stands for all interfaces.
     pub interface: Interface,
     /// The number of the fanout group that the source is in, for others to join.
     pub fanout_group: Option<u16>,
     /// What is other than asked for or than best, one line each, for the user to read.
     pub notes: Vec<String>,
+}
+
+/// Where on a packet's way a program takes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hook {
+    /// At traffic control, before and after the host's stack.
+    Tcx,
+    /// In the driver, before the kernel makes a packet of its own.
+    NativeXdp,
+    /// Behind the driver, which has no XDP: the kernel has made its packet.
+    GenericXdp,
+}
+
+impl Hook {
+    /// Its name, as the kernel's documentation has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Tcx => "TCX",
+            Self::NativeXdp => "native XDP",
+            Self::GenericXdp => "generic XDP",
+        }
+    }
+
+    pub(crate) fn xdp(mode: XdpMode) -> Self {
+        match mode {
+            XdpMode::Native => Self::NativeXdp,
+            XdpMode::Generic => Self::GenericXdp,
+        }
+    }
 }
 
 /// Begins to capture.

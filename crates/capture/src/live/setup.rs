@@ -225,7 +225,7 @@ impl<I: Intake + Send + 'static> Closed<'_, I> {
             Some(program) => Box::new(Filtered::new(live, program).on_interface(index)),
             None => Box::new(live),
         };
-        Ok(Capture { source, backend, interface, fanout_group, notes })
+        Ok(Capture { source, backend, hook: None, interface, fanout_group, notes })
     }
 }
 

@@ -28,7 +28,7 @@ use crate::live::watch::Losses;
 use crate::own::responder::Responder;
 use crate::privilege::explain;
 use crate::threads::receive_queues;
-use crate::{Backend, Capture, Config, Filtered};
+use crate::{Backend, Capture, Config, Filtered, Hook as Taken};
 
 /// How to attach to the XDP hook.
 #[derive(Clone, Copy, Debug)]
@@ -66,7 +66,7 @@ impl<'a> Build<'a> {
     /// for those to be sent, as near to the wire as can be.
     pub(crate) fn at_tcx(self, hooks: &[Hook], count: usize) -> Result<Vec<Capture>> {
         let index = self.place.link.index;
-        self.finish(Producers::Cpus, count, hooks, |hook, program| match hook {
+        self.finish(Taken::Tcx, Producers::Cpus, count, hooks, |hook, program| match hook {
             Hook::Egress => Link::tcx(program, index, Way::Egress, Position::Last),
             _ => Link::tcx(program, index, Way::Ingress, Position::First),
         })
@@ -79,11 +79,12 @@ impl<'a> Build<'a> {
             self.ask_driver()?;
         }
         let attach = |_, program: &Program| Link::xdp(program, index, spot.mode);
-        self.finish(spot.producers, count, &[Hook::Xdp], attach)
+        self.finish(Taken::xdp(spot.mode), spot.producers, count, &[Hook::Xdp], attach)
     }
 
     fn finish(
         mut self,
+        taken: Taken,
         producers: Producers,
         count: usize,
         hooks: &[Hook],
@@ -123,6 +124,7 @@ impl<'a> Build<'a> {
             .map(|source| Capture {
                 source: filtered(source, user, index),
                 backend: self.backend,
+                hook: Some(taken),
                 interface: self.place.interface(self.config),
                 fanout_group: None,
                 notes: std::mem::take(&mut notes),

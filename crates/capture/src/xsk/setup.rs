@@ -23,7 +23,7 @@ use crate::live::setup::check_memory;
 use crate::live::watch::Losses;
 use crate::privilege::explain;
 use crate::threads::receive_queues;
-use crate::{Backend, Capture, Config, Directions};
+use crate::{Backend, Capture, Config, Directions, Hook};
 
 /// Opens `count` sources, each with its share of the interface's queues.
 ///
@@ -52,7 +52,7 @@ pub(crate) fn open(config: &Config, count: usize) -> Result<Vec<Capture>> {
             0 => (setup.speaker(source, &shares), setup.notes(&shares, mode)),
             _ => (source, Vec::new()),
         };
-        setup.capture(source, notes)
+        setup.capture(source, mode, notes)
     });
     Ok(captures.collect())
 }
@@ -186,10 +186,11 @@ impl Setup<'_> {
         Xsk { strays, losses: Losses::of(&self.place.link), ..source }
     }
 
-    fn capture(&self, source: Xsk, notes: Vec<String>) -> Capture {
+    fn capture(&self, source: Xsk, mode: XdpMode, notes: Vec<String>) -> Capture {
         Capture {
             source: Box::new(source),
             backend: Backend::Xdp,
+            hook: Some(Hook::xdp(mode)),
             interface: self.place.interface(self.config),
             fanout_group: None,
             notes,

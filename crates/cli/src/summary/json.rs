@@ -1,7 +1,7 @@
 //! The summary for programs.
 
 use linerate::base::{Stats, TimestampSource};
-use linerate::capture::Backend;
+use linerate::capture::{Backend, Hook};
 use serde::Serialize;
 
 use super::Summary;
@@ -11,6 +11,7 @@ use super::Summary;
 pub(crate) struct Facts {
     pub(crate) interface: String,
     pub(crate) backend: Backend,
+    pub(crate) hook: Option<Hook>,
     pub(crate) timestamps: Option<TimestampSource>,
 }
 
@@ -18,6 +19,8 @@ pub(crate) struct Facts {
 struct Record<'a> {
     interface: &'a str,
     backend: &'a str,
+    /// Where in the kernel its program stands; null for a packet socket.
+    hook: Option<&'a str>,
     timestamps: Option<&'a str>,
     #[serde(flatten)]
     counters: Counters,
@@ -49,6 +52,7 @@ pub(super) fn of(summary: &Summary, facts: &Facts) -> String {
     let record = Record {
         interface: &facts.interface,
         backend: facts.backend.name(),
+        hook: facts.hook.map(Hook::name),
         timestamps: facts.timestamps.map(TimestampSource::name),
         counters: counters(&summary.sum),
         overwritten: summary.overwritten,
@@ -79,7 +83,8 @@ mod tests {
     fn the_sum_and_the_threads_are_one_object_on_a_line() {
         let facts = Facts {
             interface: "eth0".into(),
-            backend: Backend::Ring,
+            backend: Backend::TapXdp,
+            hook: Some(Hook::GenericXdp),
             timestamps: Some(TimestampSource::Kernel),
         };
         let stats = Stats { seen: 9, delivered: 5, dropped: 1, pending: 3, ..Stats::default() };
@@ -88,7 +93,11 @@ mod tests {
         let text = of(&summary, &facts);
         let object: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert!(text.ends_with("}\n") && text.lines().count() == 1);
-        assert_eq!((&object["backend"], &object["timestamps"]), (&"ring".into(), &"kernel".into()));
+        assert_eq!(
+            (&object["backend"], &object["timestamps"]),
+            (&"tap-xdp".into(), &"kernel".into())
+        );
+        assert_eq!(object["hook"], "generic XDP");
         assert_eq!((&object["captured"], &object["left_in_buffer"]), (&5.into(), &3.into()));
         assert!(object["filtered"].is_null());
         assert_eq!(object["threads"][0]["filtered"], 0);

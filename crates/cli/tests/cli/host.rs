@@ -157,7 +157,7 @@ fn an_exclusive_capture_takes_the_packets_from_the_host_when_forced_to() {
     let done = live.interrupt().success();
     assert!(taker.recv(&mut [0; 200]).is_err(), "what the filter turns away is taken, too");
     drop(taker);
-    assert!(done.stderr.contains("back end tap-xdp"), "{done:?}");
+    assert!(done.stderr.contains("back end tap-xdp (native XDP)\n"), "{done:?}");
     assert_eq!(done.captured(), 20);
     assert_balance(&done, LOT + 20);
     converse(&lab, 1);

@@ -93,7 +93,7 @@ fn form(args: &PrintArgs, capture: &Capture) -> Form {
         return Form::Text { threads: args.verbose > 0 };
     }
     let Interface { name, timestamps, .. } = capture.interface.clone();
-    Form::Json(Facts { interface: name, backend: capture.backend, timestamps })
+    Form::Json(Facts { interface: name, backend: capture.backend, hook: capture.hook, timestamps })
 }
 
 fn announce(capture: &Capture, plan: &Plan) {
@@ -102,13 +102,14 @@ fn announce(capture: &Capture, plan: &Plan) {
     }
     let Interface { name, link_type, snaplen, .. } = &capture.interface;
     let described = link_type.description().map_or(String::new(), |text| format!(" ({text})"));
+    let hook = capture.hook.map_or(String::new(), |hook| format!(" ({})", hook.name()));
     let threads = match plan.threads {
         1 => String::new(),
         count => format!(", {count} threads"),
     };
     output::tell(format_args!(
         "listening on {name}, link type {link_type}{described}, \
-         snaplen {snaplen} bytes, back end {}{threads}",
+         snaplen {snaplen} bytes, back end {}{hook}{threads}",
         capture.backend
     ));
 }
