@@ -19,8 +19,6 @@ mod transfer;
 use std::fs;
 
 use anyhow::Result;
-use linerate::lab;
-use linerate::sys::process;
 
 use super::progress::Progress;
 use super::row::Row;
@@ -36,9 +34,6 @@ pub(super) use tables::add_settings;
 pub(super) const INTERFACE: &str = "wire0";
 
 pub(super) fn run(args: &BenchArgs) -> Result<Vec<Row>> {
-    if process::effective_user() != 0 {
-        lab::become_root_in_user_namespace()?;
-    }
     warn_when_busy();
     let effort = Effort::new(args.quick);
     let stage = Stage::new()?;

@@ -102,3 +102,48 @@ impl Table<'_> {
         compare(EXPERIMENT, &self.case(figure), "ns", RING, &figures.collect::<Figures>())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::subject;
+    use super::*;
+    use crate::bench::search::{Bracket, Trial};
+
+    /// Two trials, the second slower by a nanosecond.
+    fn results(sender: f64, limit: Option<Bracket>) -> Results {
+        let trial = Trial { rate: 1e9 / sender, sent: 100, lost: 25 };
+        let overload = |sender| Overload { trial, sender, consumer: None, memory: None };
+        Results { overloads: vec![overload(sender), overload(sender + 1.0)], limit }
+    }
+
+    fn subjects(names: &[&str]) -> Vec<Subject> {
+        let mut all = subject::all();
+        all.retain(|subject| names.contains(&subject.name.as_str()));
+        all
+    }
+
+    fn value(rows: &[Row], case: &str, subject: &str) -> (Option<f64>, Option<f64>) {
+        let row = rows.iter().find(|row| row.case == case && row.subject == subject);
+        row.map_or((None, None), |row| (row.value, row.ratio))
+    }
+
+    #[test]
+    fn costs_are_told_net_of_the_sender_and_of_the_stack() {
+        let subjects = subjects(&[FLOOR, STACK, "linerate tap", RING]);
+        let limit = Some(Bracket { passed: 1e6, failed: None });
+        let results = [
+            results(100.0, None),
+            results(300.0, None),
+            results(350.0, limit),
+            results(500.0, limit),
+        ];
+        let rows = of_size(60, &subjects, &results);
+        let tap = |case| value(&rows, case, "linerate tap");
+        assert_eq!(tap("60 B, sending core").0, Some(350.5));
+        assert_eq!(tap("60 B, above XDP_DROP"), (Some(250.0), Some(1.6)));
+        assert_eq!(tap("60 B, above no capture"), (Some(50.0), Some(4.0)));
+        assert_eq!(tap("60 B, lost at maximum").0, Some(25.0));
+        assert_eq!(tap("60 B, no loss up to").0, Some(1e6));
+        assert_eq!(value(&rows, "60 B, lost at maximum", FLOOR), (None, None));
+    }
+}
