@@ -18,8 +18,9 @@
 //! - **Whole packets.** VLAN tags that the kernel took off are put back, and count in the length. With a
 //!   cooked link type the header's protocol is then the tag's, and the rest of the tag follows it.
 //!   (Of two tags on one packet, the kernel shows `any` the outer one only, and not the inner one in full.)
-//! - **Times of arrival**, in nanoseconds: the kernel stamps a packet once for all who capture it, so
-//!   that they agree.
+//! - **Times of arrival**, in nanoseconds, from the [source](linerate_base::TimestampSource) that was
+//!   asked for. For packet sockets the kernel stamps a packet once for all who capture it, so that they
+//!   agree; a tap stamps for itself, as near to the driver as it is.
 //! - **Each packet once.** What the host sends to itself is seen on its way in only, as in libpcap.
 //! - **Sums that balance.** `seen = delivered + filtered + dropped + pending` at any time; exactly once the
 //!   source was stopped. Where the kernel does not count what its filter turned away,
@@ -32,6 +33,9 @@
 //!   the interface is up again. A renamed interface is captured on. `any` has no such faults.
 //! - **No surprises in memory.** A ring larger than the memory that is free is refused, as the kernel
 //!   would take it from other programs.
+//!
+//! A tap sees packets to be sent before the kernel queues them: those of its own make may lack checksums
+//! that the card is to fill in, and be larger than frames.
 //!
 //! A source keeps to the network namespace in which it was opened, and keeps that alive. It goes on
 //! when the process gives up its privileges. It imports no filter language: filters come as BPF programs.

@@ -9,12 +9,15 @@
 //! | R8 | bytes of the packet to keep; before the ring is known, the filter's verdict |
 //! | R9 | bytes of the packet on the wire |
 
+mod filter;
 mod owned;
+mod publish;
+mod stamp;
 
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 use linerate_bpf::extended::{
-    Alu, Assembler, Hook, Instruction, Label, Metadata, Predicate, Register, Size, Test, helper,
+    Alu, Assembler, Hook, Instruction, Label, Predicate, Register, Size, Test, helper,
 };
 use linerate_sys::tap_ring::{Geometry, layout};
 
@@ -69,9 +72,6 @@ pub(crate) enum Stamps {
     Sampled,
 }
 
-/// Of how many packets in a row one is stamped by [`Stamps::Sampled`]: a power of two.
-pub(crate) const SAMPLED_OF: i32 = 8;
-
 /// In a record's flags: the host sends the packet.
 pub(crate) const OUTGOING: u32 = 1;
 /// In a record's flags: a neighbour asks for an owned address.
@@ -110,17 +110,6 @@ mod sk_buff {
 const RING_NUMBER: i16 = -24;
 /// The record's flags, u32, where they are not the same for all packets.
 const FLAGS: i16 = -32;
-/// The VLAN tag that the driver took off: its control information and its protocol, u16 each.
-const DRIVER_TCI: i16 = -36;
-const DRIVER_PROTOCOL: i16 = -34;
-/// The card's time, u64.
-const CARD_TIME: i16 = -48;
-
-/// `BPF_RB_FORCE_WAKEUP` of `linux/bpf.h`.
-const FORCE_WAKEUP: i32 = 2;
-
-/// `PACKET_OUTGOING` of `linux/if_packet.h`.
-const PACKET_OUTGOING: i32 = 4;
 
 /// The program for a plan.
 pub(crate) fn assemble(plan: &Plan<'_>) -> Vec<Instruction> {
@@ -189,89 +178,9 @@ impl Writer<'_> {
         }
     }
 
-    /// Has the driver tell the tag that it took off; 0 and 0 for none.
-    fn ask_for_tag(&mut self) {
-        let Some(function) = self.plan.driver.vlan_tag else { return };
-        self.push(Instruction::store(Size::Word, R10, DRIVER_TCI, 0));
-        self.push(Instruction::mov(R1, R6));
-        self.stack_address(R2, DRIVER_PROTOCOL);
-        self.stack_address(R3, DRIVER_TCI);
-        self.push(Instruction::call_kernel(function));
-    }
-
     fn stack_address(&mut self, dst: Register, slot: i16) {
         self.push(Instruction::mov(dst, R10));
         self.push(Instruction::alu(Alu::Add, dst, i32::from(slot)));
-    }
-
-    /// R8 = verdict.
-    fn filter(&mut self) {
-        let Some(predicate) = self.plan.predicate else { return };
-        let (start, end) = match self.plan.hook {
-            Hook::Xdp => (xdp_md::DATA, xdp_md::DATA_END),
-            Hook::Ingress | Hook::Egress => (sk_buff::DATA, sk_buff::DATA_END),
-        };
-        self.load(Size::Word, Predicate::START, R6, start);
-        self.load(Size::Word, Predicate::END, R6, end);
-        for word in predicate.needs() {
-            self.tell(*word);
-        }
-        self.code.extend(predicate.instructions(self.plan.hook));
-        self.push(Instruction::mov(R8, R0));
-        if self.plan.owned.is_some() {
-            self.keep_question();
-        }
-    }
-
-    /// Writes what the filter needs to know beside the packet's bytes.
-    fn tell(&mut self, word: Metadata) {
-        let slot = word.slot();
-        let known = match word {
-            Metadata::InterfaceIndex => Some(self.plan.interface.cast_signed()),
-            Metadata::PacketType if self.plan.hook == Hook::Egress => Some(PACKET_OUTGOING),
-            Metadata::PacketType => Some(0),
-            Metadata::VlanTag | Metadata::VlanPresent if self.has_no_tags() => Some(0),
-            _ => None,
-        };
-        if let Some(known) = known {
-            return self.push(Instruction::store(Size::Word, R10, slot, known));
-        }
-        match word {
-            Metadata::VlanTag if self.is_xdp() => self.load(Size::Half, R1, R10, DRIVER_TCI),
-            Metadata::VlanPresent if self.is_xdp() => self.driver_took_a_tag(),
-            Metadata::VlanTag => self.load(Size::Word, R1, R6, sk_buff::VLAN_TCI),
-            Metadata::VlanPresent => self.load(Size::Word, R1, R6, sk_buff::VLAN_PRESENT),
-            _ => self.ether_type(),
-        }
-        self.push(Instruction::store(Size::Word, R10, slot, R1));
-    }
-
-    /// At the XDP hook, where all tags are among the bytes.
-    fn has_no_tags(&self) -> bool {
-        self.is_xdp() && self.plan.driver.vlan_tag.is_none()
-    }
-
-    /// R1 = 1 if it did, else 0.
-    fn driver_took_a_tag(&mut self) {
-        self.load(Size::Half, R1, R10, DRIVER_PROTOCOL);
-        self.push(Instruction::neg(R1));
-        self.push(Instruction::alu(Alu::Rsh, R1, 63));
-    }
-
-    /// R1 = the packet's EtherType; 0 where a frame is too short to have one.
-    fn ether_type(&mut self) {
-        if !self.is_xdp() {
-            self.load(Size::Word, R1, R6, sk_buff::PROTOCOL);
-            return self.push(Instruction::big_endian16(R1));
-        }
-        let short = self.code.label();
-        self.push(Instruction::mov(R1, 0));
-        self.push(Instruction::mov(R2, Predicate::START));
-        self.push(Instruction::alu(Alu::Add, R2, 14));
-        self.code.jump_if(Test::Greater, R2, Predicate::END, short);
-        self.load(Size::Half, R1, Predicate::START, 12);
-        self.push(Instruction::big_endian16(R1));
-        self.code.place(short);
     }
 
     /// R7 = ring.
@@ -322,167 +231,11 @@ impl Writer<'_> {
         self.push(Instruction::alu(Alu::And, dst, !ROUND_UP));
     }
 
-    /// R0 = time.
-    fn stamp(&mut self) {
-        match self.plan.stamps {
-            Stamps::None => self.push(Instruction::mov(R0, 0)),
-            Stamps::Each => self.push(Instruction::call(helper::KTIME_GET_NS)),
-            Stamps::Card => self.take_cards_time(),
-            Stamps::Sampled => self.sample(),
-        }
-    }
-
-    /// Without a time of the card's, the record's flags say so.
-    fn take_cards_time(&mut self) {
-        let stamped = self.code.label();
-        if self.plan.owned.is_none() {
-            self.push(Instruction::store(Size::Word, R10, FLAGS, self.flags()));
-        }
-        if let Some(function) = self.plan.driver.timestamp {
-            self.push(Instruction::store(Size::Double, R10, CARD_TIME, 0));
-            self.push(Instruction::mov(R1, R6));
-            self.stack_address(R2, CARD_TIME);
-            self.push(Instruction::call_kernel(function));
-            self.load(Size::Double, R0, R10, CARD_TIME);
-        } else {
-            self.load(Size::Double, R0, R6, sk_buff::HWTSTAMP);
-        }
-        self.code.jump_if(Test::NotEqual, R0, 0, stamped);
-        self.load(Size::Word, R1, R10, FLAGS);
-        self.push(Instruction::alu(Alu::Or, R1, BY_KERNEL));
-        self.push(Instruction::store(Size::Word, R10, FLAGS, R1));
-        self.push(Instruction::call(helper::KTIME_GET_NS));
-        self.code.place(stamped);
-    }
-
-    /// What the record's flags say of every packet.
-    fn flags(&self) -> u32 {
-        if self.plan.hook == Hook::Egress { OUTGOING } else { 0 }
-    }
-
-    fn sample(&mut self) {
-        let (read, stamped) = (self.code.label(), self.code.label());
-        self.code.jump_if(Test::Equal, R4, 0, read);
-        self.load(Size::Double, R1, R7, layout::CAPTURED as i16);
-        self.push(Instruction::alu(Alu::And, R1, SAMPLED_OF - 1));
-        self.code.jump_if(Test::Equal, R1, 0, read);
-        // The kernel replaces this call by a load.
-        self.push(Instruction::call(helper::JIFFIES64));
-        self.load(Size::Double, R1, R7, layout::TICK as i16);
-        self.code.jump_if(Test::NotEqual, R0, R1, read);
-        self.load(Size::Double, R0, R7, layout::STAMP as i16);
-        self.code.jump(stamped);
-        self.code.place(read);
-        self.push(Instruction::call(helper::JIFFIES64));
-        self.push(Instruction::store(Size::Double, R7, layout::TICK as i16, R0));
-        self.push(Instruction::call(helper::KTIME_GET_NS));
-        self.push(Instruction::store(Size::Double, R7, layout::STAMP as i16, R0));
-        self.code.place(stamped);
-    }
-
-    /// R5 = the record's place in the ring, its header written.
-    fn describe(&mut self) {
-        self.load(Size::Double, R5, R7, layout::OFFSET as i16);
-        // Never so; but the verifier does not know.
-        self.code.jump_if(Test::GreaterOrEqual, R5, self.plan.geometry.data, self.ends.dropped);
-        self.push(Instruction::alu(Alu::Add, R5, R7));
-        self.push(Instruction::store(Size::Double, R5, field(layout::TIME), R0));
-        self.push(Instruction::store(Size::Word, R5, field(layout::CAPTURED_BYTES), R8));
-        self.push(Instruction::store(Size::Word, R5, field(layout::LENGTH), R9));
-        self.write_flags();
-        self.describe_tag();
-    }
-
-    /// The tag beside the packet's bytes goes into the record's header, control information first.
-    fn describe_tag(&mut self) {
-        if self.has_no_tags() {
-            return self.push(Instruction::store(Size::Word, R5, field(layout::VLAN_TCI), 0));
-        }
-        if self.is_xdp() {
-            self.load(Size::Word, R1, R10, DRIVER_TCI);
-            return self.push(Instruction::store(Size::Word, R5, field(layout::VLAN_TCI), R1));
-        }
-        self.load(Size::Word, R1, R6, sk_buff::VLAN_TCI);
-        self.push(Instruction::store(Size::Half, R5, field(layout::VLAN_TCI), R1));
-        // Without a tag the kernel keeps 0 here (`__vlan_hwaccel_clear_tag`, Linux 6.6).
-        self.load(Size::Word, R1, R6, sk_buff::VLAN_PROTO);
-        self.push(Instruction::store(Size::Half, R5, field(layout::VLAN_PROTOCOL), R1));
-    }
-
-    fn write_flags(&mut self) {
-        if self.plan.owned.is_some() || self.plan.stamps == Stamps::Card {
-            self.load(Size::Word, R1, R10, FLAGS);
-            return self.push(Instruction::store(Size::Word, R5, field(layout::FLAGS), R1));
-        }
-        self.push(Instruction::store(Size::Word, R5, field(layout::FLAGS), self.flags()));
-    }
-
-    fn copy(&mut self) {
-        self.push(Instruction::mov(R1, R6));
-        self.push(Instruction::mov(R2, 0));
-        self.push(Instruction::mov(R3, R5));
-        self.push(Instruction::alu(Alu::Add, R3, i32::from(field(layout::PACKET))));
-        self.push(Instruction::mov(R4, R8));
-        self.push(Instruction::call(self.plan.hook.load_bytes()));
-        // Some packets' bytes are in the memory of a device, and only there.
-        self.code.jump_if(Test::NotEqual, R0, 0, self.ends.dropped);
-    }
-
-    /// R1 = new head. What comes before it is there for who sees the head: in what order another
-    /// processor sees plain stores, x86 promises; elsewhere an atomic operation does.
-    fn publish(&mut self) {
-        let inside = self.code.label();
-        self.record_size(R3);
-        self.load(Size::Double, R1, R7, layout::OFFSET as i16);
-        self.push(Instruction::alu(Alu::Add, R1, R3));
-        self.code.jump_if(Test::Less, R1, self.plan.geometry.data, inside);
-        self.push(Instruction::mov(R1, 0));
-        self.code.place(inside);
-        self.push(Instruction::store(Size::Double, R7, layout::OFFSET as i16, R1));
-        self.count(layout::CAPTURED);
-        if cfg!(target_arch = "x86_64") {
-            self.load(Size::Double, R1, R7, layout::HEAD as i16);
-            self.push(Instruction::alu(Alu::Add, R1, R3));
-            self.push(Instruction::store(Size::Double, R7, layout::HEAD as i16, R1));
-        } else {
-            self.push(Instruction::mov(R1, R3));
-            self.push(Instruction::atomic_fetch_add(Size::Double, R7, layout::HEAD as i16, R1));
-            self.push(Instruction::alu(Alu::Add, R1, R3));
-        }
-    }
-
     /// Adds 1 to a counter of the ring, by R1.
     fn count(&mut self, counter: usize) {
         self.load(Size::Double, R1, R7, counter as i16);
         self.push(Instruction::alu(Alu::Add, R1, 1));
         self.push(Instruction::store(Size::Double, R7, counter as i16, R1));
-    }
-
-    /// Wakes the consumer if it asked to be woken at a head that is reached now, once.
-    fn ring_doorbell(&mut self) {
-        self.load(Size::Double, R2, R7, layout::WAKE_AT as i16);
-        self.code.jump_if(Test::Less, R1, R2, self.ends.done);
-        self.load(Size::Double, R1, R7, layout::RUNG as i16);
-        self.code.jump_if(Test::Equal, R1, R2, self.ends.done);
-        self.push(Instruction::store(Size::Double, R7, layout::RUNG as i16, R2));
-        let consumers = self.plan.doorbells.len();
-        if consumers > 1 {
-            self.load(Size::Word, R5, R10, RING_NUMBER);
-            self.push(Instruction::alu(Alu::Mod, R5, consumers as i32));
-        }
-        for (consumer, doorbell) in self.plan.doorbells.iter().enumerate() {
-            let other = self.code.label();
-            if consumer + 1 < consumers {
-                self.code.jump_if(Test::NotEqual, R5, consumer as i32, other);
-            }
-            self.code.extend(Instruction::load_map(R1, doorbell.as_raw_fd()));
-            self.push(Instruction::mov(R2, R7));
-            self.push(Instruction::mov(R3, size_of::<u64>() as i32));
-            self.push(Instruction::mov(R4, FORCE_WAKEUP));
-            self.push(Instruction::call(helper::RINGBUF_OUTPUT));
-            self.code.jump(self.ends.done);
-            self.code.place(other);
-        }
     }
 
     fn end(&mut self) {

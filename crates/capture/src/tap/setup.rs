@@ -50,6 +50,9 @@ const QUESTION: u32 = 94;
 /// processes fill them; of the second, several interfaces have queues of the same number.
 const QUEUES_SHARED: [&str; 2] = ["tun", "bonding"];
 
+/// Drivers that go on as they are when they get a program.
+const UNDISTURBED: [&str; 2] = ["veth", "tun"];
+
 impl<'a> Setup<'a> {
     fn new(config: &'a Config, backend: Backend) -> Result<Self> {
         let place = Place::find(config)?;
@@ -105,21 +108,24 @@ impl<'a> Setup<'a> {
             let _ = ethtool::stamp_all_received(&self.device.name);
         }
         let native = Spot { mode: XdpMode::Native, producers: self.native_producers() };
-        self.build().at_xdp(native, count).or_else(|error| {
-            if error.kind() != ErrorKind::Unsupported {
-                return Err(error);
+        match self.build().at_xdp(native, count) {
+            Ok(captures) => Ok(noted(captures, self.driver_note())),
+            Err(error) if error.kind() == ErrorKind::Unsupported => {
+                let generic = Spot { mode: XdpMode::Generic, producers: Producers::Cpus };
+                let captures = self.build().at_xdp(generic, count)?;
+                let what = "the kernel runs the program in the driver's place, which is slower";
+                Ok(noted(captures, Some(format!("{what}: {}", error.answered()))))
             }
-            let generic = Spot { mode: XdpMode::Generic, producers: Producers::Cpus };
-            let mut captures = self.build().at_xdp(generic, count)?;
-            captures[0].notes.insert(
-                0,
-                format!(
-                    "the kernel runs the program in the driver's place, which is slower: {}",
-                    error.answered()
-                ),
-            );
-            Ok(captures)
-        })
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Most drivers set their queues up anew to run a program, and then lose what comes meanwhile.
+    fn driver_note(&self) -> Option<String> {
+        let driver = self.device.driver.as_deref()?;
+        let note =
+            "may have lost packets while it took the program in, and may when it gives it back";
+        (!UNDISTURBED.contains(&driver)).then(|| format!("the driver {driver} {note}"))
     }
 
     fn check_xdp(&self) -> Result<()> {
@@ -207,6 +213,12 @@ fn unsupported(config: &Config, backend: Backend, answer: &str) -> Error {
 /// Link-local addresses come by themselves.
 pub(crate) fn own_address(device: &Interface) -> Option<IpAddr> {
     device.addresses.iter().map(|address| address.ip).find(|ip| !is_link_local(ip))
+}
+
+/// The sources, with one more note that holds for all of them.
+fn noted(mut captures: Vec<Capture>, note: Option<String>) -> Vec<Capture> {
+    captures[0].notes.splice(0..0, note);
+    captures
 }
 
 fn is_link_local(ip: &IpAddr) -> bool {

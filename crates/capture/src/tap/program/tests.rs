@@ -8,6 +8,8 @@ use linerate_sys::bpf::{Map, Program, ProgramKind, ProgramSpec, TestRun};
 use linerate_sys::tap_ring::{Counters, Doorbell, TapRings};
 use linerate_sys::{clock, cpu, event};
 
+use linerate_bpf::extended::Metadata;
+
 use super::*;
 use crate::tap::walk::{Record, Walk, size};
 
