@@ -70,6 +70,9 @@ fn load(
     Program::load(&ProgramSpec::new(ProgramKind::Classifier, &code, "meter"))
 }
 
+/// How much of a filter is enough to tell which one it is.
+const LONGEST_NAME: usize = 200;
+
 /// The kernel's refusal, with the filter that it is about.
 fn refused(config: &MeterConfig, hook: Hook, counters: &Map, error: LoadError) -> Error {
     if error.log().is_empty() {
@@ -78,7 +81,10 @@ fn refused(config: &MeterConfig, hook: Hook, counters: &Map, error: LoadError) -
     let alone = |filter: &Predicate| load(&[filter], hook, counters).map(drop);
     let mut refusals = config.filters.iter().map(|filter| (filter, alone(&filter.predicate)));
     let (asked, error) = match refusals.find_map(|(filter, loaded)| Some((filter, loaded.err()?))) {
-        Some((filter, error)) => (format!("count packets of the filter `{}`", filter.text), error),
+        Some((filter, error)) => {
+            let text: String = filter.text.chars().take(LONGEST_NAME).collect();
+            (format!("count packets of the filter `{text}`"), error)
+        }
         None => {
             (format!("count packets of {} filters in one program", config.filters.len()), error)
         }

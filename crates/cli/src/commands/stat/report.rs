@@ -95,13 +95,19 @@ impl Report {
     pub(super) fn finish(&mut self, reading: &Reading) -> Result<()> {
         self.add(reading)?;
         if self.form != Form::Table {
-            let width = self.names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
-            for (name, Tally { packets, bytes }) in self.names.iter().zip(&self.last.1) {
-                let (packets, bytes) = (grouped(*packets), grouped(*bytes));
-                output::tell(format_args!("{name:width$}  {packets} packets, {bytes} bytes"));
-            }
+            self.tell_totals();
         }
         Ok(())
+    }
+
+    fn tell_totals(&self) {
+        let width = self.names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+        let width = width.min(LONGEST_NAME);
+        for (name, Tally { packets, bytes }) in self.names.iter().zip(&self.last.1) {
+            let (packets, bytes) = (grouped(*packets), grouped(*bytes));
+            let name = shortened(name);
+            output::tell(format_args!("{name:width$}  {packets} packets, {bytes} bytes"));
+        }
     }
 
     fn rows(&self, sums: &[Tally]) -> impl Iterator<Item = Row<'_>> {
@@ -124,6 +130,16 @@ impl Report {
     }
 }
 
+/// The most characters of a filter that are shown; all of them only in JSON.
+const LONGEST_NAME: usize = 60;
+
+fn shortened(name: &str) -> String {
+    if name.chars().count() <= LONGEST_NAME {
+        return name.into();
+    }
+    name.chars().take(LONGEST_NAME - 3).chain("...".chars()).collect()
+}
+
 fn tallies(reading: &Reading) -> Vec<Tally> {
     std::iter::once(reading.total).chain(reading.filters.iter().copied()).collect()
 }
@@ -140,6 +156,7 @@ fn table(rows: &[Row<'_>], interval: Duration) -> String {
         let rate = grouped((interval.packets as f64 / seconds).round() as u64);
         let megabits = interval.bytes as f64 * 8e-6 / seconds;
         let (packets, bytes) = (grouped(sum.packets), grouped(sum.bytes));
+        let name = shortened(name);
         let _ = writeln!(text, "{rate:>13} {megabits:>12.3} {packets:>16} {bytes:>19}  {name}");
     }
     if let Some(hidden @ 1..) = rows.len().checked_sub(room) {
@@ -154,7 +171,7 @@ fn table(rows: &[Row<'_>], interval: Duration) -> String {
 fn lines(rows: &[Row<'_>], now: Duration) -> String {
     let mut text = String::new();
     for Row { name, interval: Tally { packets, bytes }, .. } in rows {
-        let seconds = now.as_secs_f64();
+        let (seconds, name) = (now.as_secs_f64(), shortened(name));
         let _ = writeln!(text, "{seconds:10.3} {packets:>12} {bytes:>15}  {name}");
     }
     text
@@ -207,6 +224,12 @@ mod tests {
         let expected = "     2.500         3000          300000  total\n\
                         \u{20}    2.500            1             100  tcp port 80\n";
         assert_eq!(lines(&rows(), Duration::from_millis(2500)), expected);
+    }
+
+    #[test]
+    fn of_a_long_filter_the_beginning_is_shown() {
+        assert_eq!(shortened(&"x".repeat(60)), "x".repeat(60));
+        assert_eq!(shortened(&"x".repeat(100_000)), format!("{}...", "x".repeat(57)));
     }
 
     #[test]

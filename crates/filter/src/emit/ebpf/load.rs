@@ -109,7 +109,8 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// Copies what is at the offset in R2 to the stack.
+    /// Copies what is at the offset in R2 to the stack. To reject is what the verifier is shown first, see
+    /// [`Emitter::spares_verifier`].
     fn call_helper(&mut self, to: i16, width: Width) {
         self.push(Instruction::mov(Register::R1, Predicate::CONTEXT));
         let to = i32::from(to).cast_unsigned();
@@ -117,8 +118,10 @@ impl Emitter<'_> {
         self.push(Instruction::mov32(Register::R4, width.bytes() as u32));
         self.push(Instruction::call(helper::SKB_LOAD_BYTES));
         self.registers.forget();
-        let reject = self.reject();
-        self.assembler.jump_if(Test::NotEqual, Register::R0, 0, reject);
+        let (reject, there) = (self.reject(), self.assembler.label());
+        self.assembler.jump_if(Test::Equal, Register::R0, 0, there);
+        self.assembler.jump(reject);
+        self.assembler.place(there);
     }
 }
 

@@ -82,6 +82,10 @@ struct Emitter<'a> {
     accept: Verdict,
     drop: Verdict,
     way: Way,
+    /// The verifier follows a jump that is not taken first and remembers the other way, 8,192 at once at
+    /// most (`BPF_COMPLEXITY_LIMIT_JMP_SEQ` of `kernel/bpf/verifier.c`, Linux 6.18). Where there may be as
+    /// many, the way that ends sooner is the one that is not taken, at the cost of another jump.
+    spares_verifier: bool,
     /// The node being written.
     node: NodeId,
     registers: Registers,
@@ -95,6 +99,9 @@ struct Verdict {
     label: Label,
     reached: bool,
 }
+
+/// Graphs with more nodes than this are written so that the verifier gets through.
+const LARGE: usize = 2048;
 
 /// Where the load helper puts bytes: words, of which each keeps what it got for a while.
 const LOADED: i16 = Predicate::STACK.start;
@@ -128,6 +135,7 @@ impl<'a> Emitter<'a> {
             accept,
             drop,
             way: Way::Fast,
+            spares_verifier: false,
             node: NodeId(graph.len() as u32),
             registers: Registers::default(),
             in_use: 0,
@@ -196,6 +204,7 @@ impl<'a> Emitter<'a> {
     /// Writes all nodes of one copy that anything leads to.
     fn copy(&mut self, way: Way) -> Result<()> {
         self.way = way;
+        self.spares_verifier = way == Way::Slow || self.graph.len() > LARGE;
         for id in self.graph.ids() {
             let place = &mut self.places()[id.index()];
             let label = place.label;

@@ -82,6 +82,10 @@ impl Emitter<'_> {
             Some(opposite) if self.is_next(then) => {
                 self.assembler.jump_if32(opposite, register, operand, to_otherwise);
             }
+            Some(opposite) if self.spares_verifier => {
+                self.assembler.jump_if32(opposite, register, operand, to_otherwise);
+                self.assembler.jump(to_then);
+            }
             _ => {
                 self.assembler.jump_if32(test, register, operand, to_then);
                 if !self.is_next(otherwise) {
