@@ -17,8 +17,6 @@ mod trial;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use linerate::lab;
-use linerate::sys::process;
 
 use super::capture::stage::Stage;
 use super::capture::subject::{Subject, TCPDUMP};
@@ -50,9 +48,6 @@ struct Results {
 }
 
 pub(super) fn run(args: &BenchArgs) -> Result<Vec<Row>> {
-    if process::effective_user() != 0 {
-        lab::become_root_in_user_namespace()?;
-    }
     warn_when_busy();
     let scratch = Scratch::new(args.dir.as_deref())?;
     let time = Duration::from_secs(if args.quick { 5 } else { 15 });
@@ -133,4 +128,37 @@ fn overload_rows(subjects: &[Subject], results: &[Results], time: Duration) -> V
 /// The name of tcpdump with its version.
 fn tcpdump(subjects: &[Subject]) -> &str {
     subjects.iter().find(|s| s.name.starts_with(TCPDUMP)).map_or(TCPDUMP, |s| &s.name)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::super::search::Trial;
+    use super::*;
+
+    #[test]
+    fn limits_stand_beside_what_the_disk_takes() {
+        let subjects = &subject::all(Path::new("/data/f.pcap"))[..2];
+        let trial = Trial { rate: 900.0, sent: 1000, lost: 100 };
+        let results = |passed, failed| Results {
+            overload: Overload { trial, unsaid: 7 },
+            limit: Bracket { passed, failed },
+        };
+        let results = [results(500.0, Some(550.0)), results(900.0, None)];
+        let rows = limit_rows(subjects, &results, 1530.0 * 2000.0, Duration::from_secs(15));
+        let figures: Vec<_> = rows.iter().map(|row| (row.value, row.spread)).collect();
+        assert_eq!(
+            figures,
+            [
+                (Some(2000.0), Some((2000.0, 2000.0))),
+                (Some(500.0), Some((500.0, 550.0))),
+                (Some(900.0), Some((900.0, 900.0))),
+            ]
+        );
+        assert_eq!(rows[1].case, "1514 B, 15 s, no loss up to");
+        let rows = overload_rows(subjects, &results, Duration::from_secs(15));
+        let values: Vec<_> = rows.iter().map(|row| row.value).collect();
+        assert_eq!(values, [900.0, 900.0, 10.0, 10.0, 7.0, 7.0].map(Some));
+    }
 }
