@@ -78,7 +78,7 @@ fn cores_share_a_load_and_its_numbers() {
     let lab = quiet_pair().queues(2).offload(Offload::GenericReceive, true).build().unwrap();
     let socket = receiver(&lab);
     let two = [cores[0], *cores.last().unwrap()].into();
-    let report = send(&lab, &Load { cores: two, ..udp(&lab, 41, 60) });
+    let report = send(&lab, &Load { cores: two, rate: Some(1e5), ..udp(&lab, 41, 60) });
     assert_eq!((report.packets, report.lost), (41, 0));
     let mut buffer = [0; 64];
     let mut number = || {

@@ -15,6 +15,8 @@ pub enum MapKind {
     /// One value for each prefix; the longest that fits is found. A key is a length in bits (u32)
     /// and then the bytes of the address (`struct bpf_lpm_trie_key_u8`).
     LpmTrie = 11,
+    /// Interfaces, by index in the map.
+    DevMap = 14,
     /// AF_XDP sockets, by index.
     XskMap = 17,
     /// A queue of records from programs to user space.
@@ -72,6 +74,12 @@ impl<'a> MapSpec<'a> {
         Self::new(MapKind::RingBuffer, name, 0, 0, size)
     }
 
+    /// Room for `entries` interfaces, found by a u32 index and given by their own index in the calling
+    /// thread's namespace (u32).
+    pub fn device_map(name: &'a str, entries: u32) -> Self {
+        Self::new(MapKind::DevMap, name, 4, 4, entries)
+    }
+
     /// Room for `entries` AF_XDP sockets, found by a u32 index and given as descriptors.
     pub fn xsk_map(name: &'a str, entries: u32) -> Self {
         Self::new(MapKind::XskMap, name, 4, 4, entries)
@@ -107,7 +115,7 @@ impl<'a> MapSpec<'a> {
     /// `map_create` in `kernel/bpf/syscall.c`, Linux 6.18.
     fn needed(&self) -> &'static [Capability] {
         match self.kind {
-            MapKind::XskMap => &[Capability::Bpf, Capability::NetAdmin],
+            MapKind::DevMap | MapKind::XskMap => &[Capability::Bpf, Capability::NetAdmin],
             _ => &[Capability::Bpf],
         }
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use linerate_bpf::extended::{Alu, Assembler, Instruction, Label, Register, Size, Test, helper};
 
-use Register::{R0, R1, R2, R6, R7, R8, R9, R10};
+use Register::{R0, R1, R2, R3, R6, R7, R8, R9, R10};
 
 /// Where the number lies in a frame: behind Ethernet, IPv4 and UDP headers.
 pub(super) const NUMBER_AT: usize = 42;
@@ -40,7 +40,7 @@ pub(super) mod control {
     pub(crate) const SIZE: u32 = 24;
 }
 
-/// What the program tells user space: five 64-bit numbers. Times are `CLOCK_MONOTONIC`.
+/// What the program tells user space: four 64-bit numbers. Times are `CLOCK_MONOTONIC`.
 pub(super) mod state {
     /// The next frame's number.
     pub(crate) const NUMBER: i16 = 0;
@@ -48,11 +48,9 @@ pub(super) mod state {
     pub(crate) const BEGAN: i16 = 8;
     /// When the last one had been sent; 0 before.
     pub(crate) const ENDED: i16 = 16;
-    /// Since when the schedule runs: later than `BEGAN` by what was not caught up.
+    /// When number 0 was due or would have been: later by what was not caught up.
     pub(crate) const SCHEDULE: i16 = 24;
-    /// Frames since then.
-    pub(crate) const SCHEDULED: i16 = 32;
-    pub(crate) const SIZE: u32 = 40;
+    pub(crate) const SIZE: u32 = 32;
 }
 
 /// Where the program finds its maps, and how it sends.
@@ -60,8 +58,8 @@ pub(super) struct Plan {
     /// Descriptors of the two maps.
     pub(super) control: i32,
     pub(super) state: i32,
-    /// The interface to send from.
-    pub(super) interface: u32,
+    /// Descriptor of the map whose first element is the interface to send from.
+    pub(super) wire: i32,
     /// How many frames are sent between two looks at the clock: a power of two.
     pub(super) group: u32,
 }
@@ -82,11 +80,12 @@ pub(super) fn assemble(plan: &Plan) -> Vec<Instruction> {
     p.push(Instruction::load(Size::Double, R9, R7, state::NUMBER));
     load_control(&mut p, plan, R1, control::END);
     p.jump_if(Test::GreaterOrEqual, R9, R1, over);
-    p.push(Instruction::load(Size::Double, R1, R7, state::SCHEDULED));
+    p.push(Instruction::mov(R1, R9));
     p.push(Instruction::alu(Alu::And, R1, plan.group as i32 - 1));
     p.jump_if(Test::NotEqual, R1, 0, send);
+    find_distance(&mut p, plan);
     begin(&mut p);
-    find_due_time(&mut p, plan);
+    find_due_time(&mut p);
     let due = p.label();
     read_clock_until(&mut p, due);
     stop_past_limit(&mut p, plan, stop);
@@ -113,6 +112,13 @@ fn load_control(p: &mut Assembler, plan: &Plan, to: Register, field: i16) {
     p.push(Instruction::load(Size::Double, to, to, field));
 }
 
+/// Leaves in R8 how long after number 0 this one is due.
+fn find_distance(p: &mut Assembler, plan: &Plan) {
+    load_control(p, plan, R8, control::GAP);
+    p.push(Instruction::alu(Alu::Mul, R8, R9));
+    p.push(Instruction::alu(Alu::Rsh, R8, GAP_BITS as i32));
+}
+
 /// Starts the clock with the first frame.
 fn begin(p: &mut Assembler) {
     let begun = p.label();
@@ -120,16 +126,13 @@ fn begin(p: &mut Assembler) {
     p.jump_if(Test::NotEqual, R1, 0, begun);
     p.push(Instruction::call(helper::KTIME_GET_NS));
     p.push(Instruction::store(Size::Double, R7, state::BEGAN, R0));
+    p.push(Instruction::alu(Alu::Sub, R0, R8));
     p.push(Instruction::store(Size::Double, R7, state::SCHEDULE, R0));
     p.place(begun);
 }
 
 /// Leaves the frame's due time in R8.
-fn find_due_time(p: &mut Assembler, plan: &Plan) {
-    load_control(p, plan, R8, control::GAP);
-    p.push(Instruction::load(Size::Double, R1, R7, state::SCHEDULED));
-    p.push(Instruction::alu(Alu::Mul, R8, R1));
-    p.push(Instruction::alu(Alu::Rsh, R8, GAP_BITS as i32));
+fn find_due_time(p: &mut Assembler) {
     p.push(Instruction::load(Size::Double, R1, R7, state::SCHEDULE));
     p.push(Instruction::alu(Alu::Add, R8, R1));
 }
@@ -189,14 +192,11 @@ fn write_number(p: &mut Assembler, drop: Label) {
 }
 
 fn redirect(p: &mut Assembler, plan: &Plan) {
-    for counter in [state::NUMBER, state::SCHEDULED] {
-        p.push(Instruction::load(Size::Double, R1, R7, counter));
-        p.push(Instruction::alu(Alu::Add, R1, 1));
-        p.push(Instruction::store(Size::Double, R7, counter, R1));
-    }
-    p.push(Instruction::mov32(R1, plan.interface));
-    p.push(Instruction::mov(R2, 0));
-    p.push(Instruction::call(helper::REDIRECT));
+    p.push(Instruction::alu(Alu::Add, R9, 1));
+    p.push(Instruction::store(Size::Double, R7, state::NUMBER, R9));
+    p.extend(Instruction::load_map(R1, plan.wire));
+    p.extend([R2, R3].map(|register| Instruction::mov(register, 0)));
+    p.push(Instruction::call(helper::REDIRECT_MAP));
     p.push(Instruction::exit());
 }
 

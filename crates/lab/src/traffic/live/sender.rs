@@ -37,7 +37,7 @@ impl Sender {
         assert!(!load.cores.is_empty(), "a load needs a core");
         let wire = Wire::new(from, to)?;
         let share = |index| Share::new(load, index, from.interface_index()).map(Arc::new);
-        let shares = (0..load.cores.len()).map(share).collect::<Result<Vec<_>>>()?;
+        let shares = from.run(|| (0..load.cores.len()).map(share).collect::<Result<Vec<_>>>())?;
         let frame: Arc<[u8]> = load.frame.0.as_slice().into();
         let softirqs = SoftirqThreads::of(&load.cores);
         let start = |(share, core): (&Arc<Share>, &usize)| {

@@ -32,22 +32,24 @@ pub(super) struct Progress {
 }
 
 impl Share {
-    /// The share of core number `index`, from the host's interface `interface`.
+    /// The share of core number `index`, from the interface `interface` of the calling thread's
+    /// namespace.
     pub(super) fn new(load: &Load, index: usize, interface: u32) -> Result<Self> {
-        let cores = load.cores.len() as u64;
-        let first = load.count * index as u64 / cores;
-        let end = load.count * (index as u64 + 1) / cores;
+        let cores = load.cores.len();
         let rate = load.rate.map(|rate| rate / cores as f64);
+        let group = group(rate);
+        let [first, end] = [index, index + 1].map(|i| border(load.count, i, cores, group));
         let control = Map::new(&MapSpec::array(NAME, control::SIZE, 1))?;
         let limit = load.limit.as_nanos() as u64;
         control.insert(&KEY, &bytes(&[end, gap(rate), limit]))?;
         let state = Map::new(&MapSpec::array(NAME, state::SIZE, 1))?;
-        state.insert(&KEY, &bytes(&[first, 0, 0, 0, 0]))?;
-        let group = group(rate);
+        state.insert(&KEY, &bytes(&[first, 0, 0, 0]))?;
+        let wire = Map::new(&MapSpec::device_map(NAME, 1))?;
+        wire.insert(&KEY, &interface.to_ne_bytes())?;
         let plan = program::Plan {
             control: control.as_fd().as_raw_fd(),
             state: state.as_fd().as_raw_fd(),
-            interface,
+            wire: wire.as_fd().as_raw_fd(),
             group,
         };
         let program = load_program(&program::assemble(&plan))?;
@@ -84,6 +86,12 @@ impl Share {
         let sent = field(state::NUMBER) - self.first;
         Ok(Progress { sent, began: field(state::BEGAN), ended: field(state::ENDED) })
     }
+}
+
+/// The first number of a core's share: a group begins with it.
+fn border(count: u64, index: usize, cores: usize, group: u32) -> u64 {
+    let even = u128::from(count) * index as u128 / cores as u128;
+    if index == cores { count } else { (even as u64).next_multiple_of(group.into()).min(count) }
 }
 
 const NAME: &str = "linerate_load";
@@ -133,6 +141,15 @@ mod tests {
         assert_eq!(gap(None), 0);
         assert_eq!(gap(Some(1e9)), 1 << GAP_BITS);
         assert_eq!(gap(Some(1.0)), 1_000_000_000 << GAP_BITS);
+    }
+
+    #[test]
+    fn shares_are_even_and_leave_nothing_out() {
+        let borders = |count, group| [0, 1, 2, 3].map(|index| border(count, index, 3, group));
+        assert_eq!(borders(3000, 64), [0, 1024, 2048, 3000]);
+        assert_eq!(borders(3000, 1), [0, 1000, 2000, 3000]);
+        assert_eq!(borders(50, 64), [0, 50, 50, 50]);
+        assert_eq!(border(u64::MAX, 1, 1, 64), u64::MAX);
     }
 
     #[test]
