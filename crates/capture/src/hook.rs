@@ -21,9 +21,11 @@ pub(crate) mod sk_buff {
     pub(crate) const PROTOCOL: i16 = 16;
     pub(crate) const VLAN_PRESENT: i16 = 20;
     pub(crate) const VLAN_TCI: i16 = 24;
+    pub(crate) const VLAN_PROTO: i16 = 28;
     pub(crate) const IFINDEX: i16 = 40;
     pub(crate) const DATA: i16 = 76;
     pub(crate) const DATA_END: i16 = 80;
+    pub(crate) const HWTSTAMP: i16 = 184;
 }
 
 /// `PACKET_OUTGOING` of `linux/if_packet.h`.

@@ -227,7 +227,6 @@ impl<'a> Build<'a> {
         let doorbells: Vec<BorrowedFd<'_>> = shared.doorbells.iter().map(AsFd::as_fd).collect();
         let instructions = program::assemble(&Plan {
             hook,
-            interface: self.place.link.index,
             rings: shared.rings.as_fd(),
             geometry: shared.geometry,
             producers: shared.producers,

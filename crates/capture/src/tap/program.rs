@@ -23,14 +23,13 @@ use linerate_sys::tap_ring::{Geometry, layout};
 
 use super::driver::Driver;
 use crate::Owned;
+use crate::hook::{self, xdp_md};
 
 use Register::{R0, R1, R2, R3, R4, R5, R6, R7, R8, R9, R10};
 
 /// What a program is to do, and where.
 pub(crate) struct Plan<'a> {
     pub(crate) hook: Hook,
-    /// The system's number of the interface.
-    pub(crate) interface: u32,
     /// The map of the rings, and their sizes.
     pub(crate) rings: BorrowedFd<'a>,
     pub(crate) geometry: Geometry,
@@ -86,25 +85,6 @@ pub(crate) const BY_KERNEL: u32 = 8;
 const XDP_DROP: i32 = 1;
 const XDP_PASS: i32 = 2;
 const TCX_NEXT: i32 = -1;
-
-/// Offsets in `struct xdp_md` of `linux/bpf.h`.
-mod xdp_md {
-    pub(super) const DATA: i16 = 0;
-    pub(super) const DATA_END: i16 = 4;
-    pub(super) const RX_QUEUE_INDEX: i16 = 16;
-}
-
-/// Offsets in `struct __sk_buff` of `linux/bpf.h`.
-mod sk_buff {
-    pub(super) const LEN: i16 = 0;
-    pub(super) const PROTOCOL: i16 = 16;
-    pub(super) const VLAN_PRESENT: i16 = 20;
-    pub(super) const VLAN_TCI: i16 = 24;
-    pub(super) const VLAN_PROTO: i16 = 28;
-    pub(super) const DATA: i16 = 76;
-    pub(super) const DATA_END: i16 = 80;
-    pub(super) const HWTSTAMP: i16 = 184;
-}
 
 /// On the stack, below the metadata: the number of the ring, u32.
 const RING_NUMBER: i16 = -24;
@@ -166,16 +146,10 @@ impl Writer<'_> {
         self.push(Instruction::load(size, dst, base, offset));
     }
 
-    /// R6 = context, R9 = length. Of an XDP frame the kernel is asked: to subtract the frame's ends
-    /// would take CAP_PERFMON, and leave out further buffers.
+    /// R6 = context, R9 = length.
     fn measure(&mut self) {
         self.push(Instruction::mov(R6, R1));
-        if self.is_xdp() {
-            self.push(Instruction::call(helper::XDP_GET_BUFF_LEN));
-            self.push(Instruction::mov32(R9, R0));
-        } else {
-            self.load(Size::Word, R9, R6, sk_buff::LEN);
-        }
+        hook::measure(&mut self.code, self.plan.hook);
     }
 
     fn stack_address(&mut self, dst: Register, slot: i16) {

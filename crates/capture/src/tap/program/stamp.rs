@@ -3,7 +3,8 @@
 use linerate_bpf::extended::{Alu, Instruction, Size, Test, helper};
 use linerate_sys::tap_ring::layout;
 
-use super::{BY_KERNEL, FLAGS, R0, R1, R2, R4, R6, R7, R10, Stamps, Writer, sk_buff};
+use super::{BY_KERNEL, FLAGS, R0, R1, R2, R4, R6, R7, R10, Stamps, Writer};
+use crate::hook::sk_buff;
 
 /// On the stack: the card's time, u64.
 const CARD_TIME: i16 = -48;

@@ -43,7 +43,6 @@ impl Bench {
     ) -> Program {
         let mut plan = Plan {
             hook: Hook::Xdp,
-            interface: 7,
             rings: self.map.as_fd(),
             geometry: self.geometry,
             producers: Producers::Cpus,
@@ -192,7 +191,7 @@ fn the_filter_decides_before_anything_is_kept() {
 fn a_filter_is_told_what_it_needs() {
     on_core(0, || {
         let words = [
-            (Metadata::InterfaceIndex, [7, 7, 7]),
+            (Metadata::InterfaceIndex, [LOOPBACK; 3]),
             (Metadata::PacketType, [0, 0, 4]),
             (Metadata::VlanTag, [0; 3]),
             (Metadata::VlanPresent, [0; 3]),
@@ -223,6 +222,9 @@ fn a_filter_is_told_what_it_needs() {
         }
     });
 }
+
+/// The interface of packets that are run as a test (`LOOPBACK_IFINDEX`, net/net_namespace.h).
+const LOOPBACK: i32 = 1;
 
 /// As when a core is switched on after the rings were made.
 #[test]
