@@ -1,6 +1,6 @@
 //! Choosing a back end.
 
-use linerate_base::{Error, ErrorKind, Interface, Result, Source};
+use linerate_base::{Error, ErrorKind, Interface, Result, Source, TimestampSource};
 use linerate_sys::bpf::XdpMode;
 
 use crate::privilege::with_remedy;
@@ -125,6 +125,8 @@ fn candidates(config: &Config) -> &'static [Backend] {
     let tap = config.interface != ANY && config.fanout.is_none();
     match (config.exclusive, tap, config.immediate) {
         (true, _, _) => &[Backend::TapXdp],
+        // A packet socket's packets are stamped by the kernel.
+        (_, true, _) if config.timestamps != TimestampSource::Kernel => &[Backend::Tap],
         (_, true, true) => &[Backend::Tap, Backend::Socket],
         (_, true, false) => &UNASKED,
         (_, false, true) => &[Backend::Socket],

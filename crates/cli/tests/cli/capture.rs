@@ -4,10 +4,12 @@ use std::fs;
 use std::process::Command;
 use std::time::Duration;
 
+use ::linerate::base::{Source, TimestampSource};
+use ::linerate::capture::open_file;
 use serde_json::Value;
 
 use crate::support::{
-    BACKENDS, BOTH_WAYS, LINERATE, Live, count, linerate, quiet_pair, send, text,
+    BACKENDS, BOTH_WAYS, LINERATE, Live, count, finish, linerate, quiet_pair, send, text,
 };
 
 #[test]
@@ -257,4 +259,36 @@ fn a_filter_that_only_user_space_can_run_is_run_there() {
 fn the_program_of_a_live_filter_is_shown() {
     let shown = Command::new(LINERATE).args(["capture", "-i", "lo", "-d", "ip"]).output().unwrap();
     assert!(String::from_utf8_lossy(&shown.stdout).starts_with("(000) "), "{shown:?}");
+}
+
+#[test]
+fn savefiles_tell_who_stamped_their_packets() {
+    let Some(lab) = quiet_pair() else { return };
+    for source in [TimestampSource::Kernel, TimestampSource::Sampled, TimestampSource::Tsc] {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("f.pcapng");
+        let args = ["--timestamps", source.name(), "-c", "20", "-w", text(&file)];
+        let live = Live::start(lab.host("b"), &args);
+        send(&lab, 7, 20);
+        assert_eq!(live.wait().success().captured(), 20);
+        let saved = open_file(&file).unwrap();
+        assert_eq!(saved.interfaces()[0].timestamps, Some(source));
+    }
+}
+
+#[test]
+fn timestamps_that_nobody_has_are_refused_by_the_back_end_that_could_have_them() {
+    let Some(lab) = quiet_pair() else { return };
+    let interface = lab.host("b").interface();
+    let mut command = lab.host("b").command(LINERATE);
+    let done = finish(command.args(["capture", "-i", interface, "--timestamps", "hardware"]));
+    assert_eq!(done.code(), 1, "{done:?}");
+    assert!(done.stderr.contains(interface) && !done.stderr.contains("socket"), "{done:?}");
+    for backend in ["xdp", "ring", "socket"] {
+        let mut command = lab.host("b").command(LINERATE);
+        command.args(["capture", "-i", interface, "--backend", backend, "--timestamps", "sampled"]);
+        let done = finish(&mut command);
+        assert_eq!(done.code(), 1, "{done:?}");
+        assert!(done.stderr.contains("it has no sampled timestamps"), "{done:?}");
+    }
 }
