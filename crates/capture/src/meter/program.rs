@@ -6,7 +6,7 @@ use linerate_bpf::extended::{
     Alu, Assembler, Hook, Instruction, Label, Metadata, Predicate, Size, Test, helper,
 };
 
-use crate::hook::{self, sk_buff};
+use crate::hook::{Site, sk_buff};
 
 /// Bytes that one tally takes among the counters: packets, then bytes.
 pub(super) const TALLY: usize = 16;
@@ -38,7 +38,7 @@ pub(super) fn assemble(filters: &[&Predicate], hook: Hook, counters: i32) -> Vec
         Metadata::Protocol,
     ] {
         if filters.iter().any(|filter| filter.needs().contains(&metadata)) {
-            hook::describe(&mut code, hook, metadata);
+            Site { hook, vlan_tag: None }.describe(&mut code, metadata);
         }
     }
     add(&mut code, 0);
@@ -64,7 +64,7 @@ fn find_counters(code: &mut Assembler, counters: i32, pass: Label) {
 
 /// The length for the filters, and that on the wire, of which a tag beside the packet is part.
 fn measure(code: &mut Assembler, hook: Hook) {
-    hook::measure(code, hook);
+    Site { hook, vlan_tag: None }.measure(code);
     code.extend([
         Instruction::load(Size::Word, R1, R6, sk_buff::VLAN_PRESENT),
         Instruction::alu(Alu::Lsh, R1, TAG_BYTES_SHIFT),
@@ -94,7 +94,7 @@ fn add(code: &mut Assembler, number: usize) {
 fn apply(code: &mut Assembler, filter: &Predicate, hook: Hook, number: usize) {
     // Loaded for each filter anew, so that the verifier need not remember what the one before has
     // proven of the packet's length, on each of its ways.
-    hook::find_bounds(code, hook);
+    Site { hook, vlan_tag: None }.find_bounds(code);
     code.extend(filter.instructions(hook));
     let next = code.label();
     code.jump_if(Test::Equal, R0, 0, next);

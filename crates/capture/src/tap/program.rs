@@ -23,7 +23,7 @@ use linerate_sys::tap_ring::{Geometry, layout};
 
 use super::driver::Driver;
 use crate::Owned;
-use crate::hook::{self, xdp_md};
+use crate::hook::{Site, xdp_md};
 
 use Register::{R0, R1, R2, R3, R4, R5, R6, R7, R8, R9, R10};
 
@@ -104,7 +104,7 @@ pub(crate) fn assemble(plan: &Plan<'_>) -> Vec<Instruction> {
     let mut writer = Writer { plan, code, ends };
     writer.measure();
     writer.tell_owned();
-    writer.ask_for_tag();
+    writer.site().ask_for_tag(&mut writer.code);
     writer.filter();
     writer.find_ring();
     writer.find_room();
@@ -149,7 +149,11 @@ impl Writer<'_> {
     /// R6 = context, R9 = length.
     fn measure(&mut self) {
         self.push(Instruction::mov(R6, R1));
-        hook::measure(&mut self.code, self.plan.hook);
+        self.site().measure(&mut self.code);
+    }
+
+    fn site(&self) -> Site {
+        Site { hook: self.plan.hook, vlan_tag: self.plan.driver.vlan_tag }
     }
 
     fn stack_address(&mut self, dst: Register, slot: i16) {

@@ -18,6 +18,8 @@ pub(super) struct Inlet {
     counters: Map,
     sockets: Map,
     program: bpf::Program,
+    /// The program is for the driver, and nowhere else.
+    is_bound: bool,
     /// As long as packets are let in.
     open: Mutex<Option<Open>>,
 }
@@ -27,6 +29,14 @@ struct Open {
     _link: Link,
     /// Never bound; see [`Inlet::close`]. It also holds the interface in promiscuous mode.
     barrier: PacketSocket,
+}
+
+/// A driver that programs ask.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bound {
+    pub(super) interface: u32,
+    /// See [`Site::vlan_tag`](crate::hook::Site).
+    pub(super) vlan_tag: u32,
 }
 
 /// What the program counted on one queue.
@@ -57,14 +67,23 @@ impl Inlet {
     ///
     /// # Errors
     /// Without CAP_BPF and CAP_NET_ADMIN; when the verifier refuses the filter.
-    pub(super) fn new(queues: u32, filter: Option<&Predicate>, is_exclusive: bool) -> Result<Self> {
+    pub(super) fn new(
+        queues: u32,
+        filter: Option<&Predicate>,
+        driver: Option<Bound>,
+        is_exclusive: bool,
+    ) -> Result<Self> {
+        let vlan_tag = driver.map(|driver| driver.vlan_tag);
         let counters = Map::new(&MapSpec::per_cpu_array(NAME, COUNTERS, queues))?;
         let sockets = Map::new(&MapSpec::xsk_map(NAME, queues))?;
-        let program = Program { counters: &counters, sockets: &sockets, filter, is_exclusive };
+        let program =
+            Program { counters: &counters, sockets: &sockets, filter, vlan_tag, is_exclusive };
         let code = program.assemble();
         let spec = ProgramSpec::new(ProgramKind::Xdp, &code, NAME).with_fragments();
+        let spec = driver.map_or(spec, |driver| spec.bound_to(driver.interface));
         let program = bpf::Program::load(&spec)?;
-        Ok(Self { counters, sockets, program, open: Mutex::new(None) })
+        let is_bound = driver.is_some();
+        Ok(Self { counters, sockets, program, is_bound, open: Mutex::new(None) })
     }
 
     /// Has the program find the socket of queue `number`.
@@ -80,7 +99,7 @@ impl Inlet {
     pub(super) fn open(&self, interface: u32, barrier: PacketSocket) -> Result<XdpMode> {
         let attach = |mode| Link::xdp(&self.program, interface, mode).map(|link| (link, mode));
         let attached = attach(XdpMode::Native).or_else(|error| match error.kind() {
-            ErrorKind::Unsupported => attach(XdpMode::Generic),
+            ErrorKind::Unsupported if !self.is_bound => attach(XdpMode::Generic),
             _ => Err(error),
         });
         let (link, mode) = attached?;

@@ -4,11 +4,13 @@ use std::fmt;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
-use linerate_base::{Descriptor, Direction, Error, ErrorKind, Result, Timestamp};
+use linerate_base::{Descriptor, Direction, Error, ErrorKind, Result};
 use linerate_sys::prefetch;
 use linerate_sys::xsk::{Frame, Queue, Statistics, Umem};
 
-use super::program::STAMP;
+use super::Clock;
+use super::program::metadata;
+use crate::live::framer::{ADDRESSES, TAGGED, VLAN_TAG, insert_tag};
 
 /// The queues of one source, and the memory that their packets are in.
 pub(super) struct Intake {
@@ -38,23 +40,21 @@ impl Intake {
     }
 
     /// Gives the last packets' frames back and takes the next packets, without waiting; returns how
-    /// many they are. `clock` makes a time of a stamp, which is 0 where there is none.
+    /// many they are.
     ///
     /// # Errors
     /// When the kernel's numbers make no sense.
-    pub(super) fn fetch(&mut self, clock: impl Fn(u64) -> Timestamp) -> Result<usize> {
+    pub(super) fn fetch(&mut self, clock: &Clock) -> Result<usize> {
         self.release();
         let Self { umem, queues, descriptors, most, snaplen } = self;
-        let region = umem.region();
         for (_, queue) in queues.iter_mut() {
             let count = queue.lease(*most);
             for index in 0..count {
                 if index + AHEAD < count {
-                    expect(region, queue.frame(index + AHEAD));
+                    expect(umem.region(), queue.frame(index + AHEAD));
                 }
                 let frame = queue.frame(index).ok_or_else(malformed)?;
-                let time = clock(stamp(region, frame));
-                descriptors.push(describe(frame, time, *snaplen));
+                descriptors.push(describe(umem, frame, clock, *snaplen));
             }
         }
         if queues.len() > 1 {
@@ -112,23 +112,58 @@ impl Intake {
     }
 }
 
+/// The packet as it is delivered, the VLAN tag that the driver took off back in its place.
 #[inline]
-fn describe(frame: Frame, time: Timestamp, snaplen: u32) -> Descriptor {
+fn describe(umem: &mut Umem, frame: Frame, clock: &Clock, snaplen: u32) -> Descriptor {
+    let beside = Beside::of(umem.region(), frame);
+    let tag = if beside.protocol == 0 { 0 } else { put_tag_back(umem, frame, beside) };
+    let length = frame.length + tag;
     Descriptor {
-        time,
-        offset: frame.offset,
-        captured: frame.length.min(snaplen),
-        length: frame.length,
+        time: clock.time(beside.stamp),
+        offset: frame.offset - tag,
+        captured: length.min(snaplen),
+        length,
         interface: 0,
         direction: Direction::In,
     }
 }
 
-/// What the program put before the packet; 0, which the memory began with, if it never could.
-#[inline]
-fn stamp(region: &[u8], frame: Frame) -> u64 {
-    let bytes = (frame.offset as usize).checked_sub(STAMP as usize).and_then(|at| region.get(at..));
-    bytes.and_then(|bytes| bytes.first_chunk()).map_or(0, |bytes| u64::from_ne_bytes(*bytes))
+/// What the program put before the packet; all 0, which the memory began with, if it never could.
+#[derive(Clone, Copy)]
+struct Beside {
+    stamp: u64,
+    /// Control information and protocol of the VLAN tag.
+    tci: u16,
+    protocol: u16,
+}
+
+impl Beside {
+    #[inline]
+    fn of(region: &[u8], frame: Frame) -> Self {
+        let start = (frame.offset as usize).checked_sub(metadata::LENGTH);
+        let bytes = start.and_then(|start| region.get(start..)?.first_chunk());
+        let bytes: [u8; metadata::LENGTH] = bytes.copied().unwrap_or_default();
+        let part = |before: usize| &bytes[metadata::LENGTH - before..];
+        let number = |before| *part(before).first_chunk().expect("two bytes follow");
+        Self {
+            stamp: u64::from_ne_bytes(*part(metadata::STAMP).first_chunk().expect("eight follow")),
+            tci: u16::from_ne_bytes(number(metadata::TAG_CONTROL)),
+            protocol: u16::from_be_bytes(number(metadata::TAG_PROTOCOL)),
+        }
+    }
+}
+
+/// Writes the tag behind the addresses, which move over the metadata; returns how much longer the
+/// packet is. One that is too short to have both addresses stays as it is.
+#[cold]
+fn put_tag_back(umem: &mut Umem, frame: Frame, beside: Beside) -> u32 {
+    if (frame.length as usize) < ADDRESSES {
+        return 0;
+    }
+    let part = umem.part_mut(frame.offset as usize - VLAN_TAG, TAGGED);
+    let room = part.first_chunk_mut().expect("the part has this length");
+    insert_tag(room, beside.protocol, beside.tci);
+    VLAN_TAG as u32
 }
 
 /// Begins to load the lines where a later packet and its stamp are, which another core wrote.
@@ -136,7 +171,7 @@ fn stamp(region: &[u8], frame: Frame) -> u64 {
 fn expect(region: &[u8], frame: Option<Frame>) {
     let Some(frame) = frame else { return };
     prefetch::read(region, frame.offset as usize);
-    prefetch::read(region, (frame.offset as usize).saturating_sub(STAMP as usize));
+    prefetch::read(region, (frame.offset as usize).saturating_sub(metadata::LENGTH));
 }
 
 #[cold]

@@ -94,8 +94,7 @@ impl Source for Xsk {
 impl Xsk {
     fn fetch(&mut self) -> Result<usize> {
         self.clock.tick();
-        let clock = self.clock;
-        let packets = self.intake.fetch(|stamp| clock.time(stamp))?;
+        let packets = self.intake.fetch(&self.clock)?;
         // An interface that is gone is told by the wait.
         let _ = self.intake.wake();
         Ok(packets)

@@ -8,7 +8,7 @@ use linerate_bpf::extended::{
 };
 use linerate_sys::bpf::Map;
 
-use crate::hook::{self, xdp_md};
+use crate::hook::{DRIVER_TAG, Site, xdp_md};
 
 /// What the program does with packets.
 pub(super) struct Program<'a> {
@@ -17,12 +17,22 @@ pub(super) struct Program<'a> {
     /// One socket for each queue.
     pub(super) sockets: &'a Map,
     pub(super) filter: Option<&'a Predicate>,
+    /// See [`Site::vlan_tag`].
+    pub(super) vlan_tag: Option<u32>,
     /// Packets that the filter turns away are dropped instead of passed to the host.
     pub(super) is_exclusive: bool,
 }
 
-/// Bytes that a stamp takes, right before the packet.
-pub(crate) const STAMP: u32 = 8;
+/// What stands right before the packet: bytes in all, and how far before the packet each part begins.
+pub(super) mod metadata {
+    pub(crate) const LENGTH: usize = 16;
+    /// The VLAN tag that the driver took off: control information, u16, and protocol, u16 in network
+    /// byte order; 0 for none.
+    pub(crate) const TAG_CONTROL: usize = 16;
+    pub(crate) const TAG_PROTOCOL: usize = 14;
+    /// `CLOCK_MONOTONIC`, nanoseconds, u64.
+    pub(crate) const STAMP: usize = 8;
+}
 
 /// Offsets in a queue's counters.
 pub(super) const SEEN: i16 = 0;
@@ -43,9 +53,10 @@ impl Program<'_> {
         let pass = code.label();
         code.push(Instruction::mov(R6, R1));
         self.count_seen(&mut code, pass);
+        self.site().ask_for_tag(&mut code);
         self.apply_filter(&mut code, pass);
         count(&mut code, MATCHED);
-        stamp(&mut code);
+        self.write_metadata(&mut code);
         self.redirect(&mut code);
         code.place(pass);
         code.extend([Instruction::mov(R0, self.verdict()), Instruction::exit()]);
@@ -70,13 +81,45 @@ impl Program<'_> {
         count(code, SEEN);
     }
 
+    fn site(&self) -> Site {
+        Site { hook: Hook::Xdp, vlan_tag: self.vlan_tag }
+    }
+
     fn apply_filter(&self, code: &mut Assembler, pass: Label) {
         let Some(filter) = self.filter else { return };
-        hook::measure(code, Hook::Xdp);
-        hook::find_bounds(code, Hook::Xdp);
-        filter.needs().iter().for_each(|&word| hook::describe(code, Hook::Xdp, word));
+        self.site().measure(code);
+        self.site().find_bounds(code);
+        filter.needs().iter().for_each(|&word| self.site().describe(code, word));
         code.extend(filter.instructions(Hook::Xdp));
         code.jump_if(Test::Equal, R0, 0, pass);
+    }
+
+    /// Puts time and tag before the packet. Where the driver leaves no room for metadata there are none.
+    fn write_metadata(&self, code: &mut Assembler) {
+        let before = |part: usize| (metadata::LENGTH - part) as i16;
+        let no_room = code.label();
+        code.extend([
+            Instruction::call(helper::KTIME_GET_NS),
+            Instruction::mov(R9, R0),
+            Instruction::mov(R1, R6),
+            Instruction::mov(R2, -(metadata::LENGTH as i32)),
+            Instruction::call(helper::XDP_ADJUST_META),
+        ]);
+        code.jump_if(Test::NotEqual, R0, 0, no_room);
+        code.extend([
+            Instruction::load(Size::Word, R7, R6, xdp_md::DATA_META),
+            Instruction::load(Size::Word, R8, R6, xdp_md::DATA),
+            Instruction::mov(R1, R7),
+            Instruction::alu(Alu::Add, R1, metadata::LENGTH as i32),
+        ]);
+        code.jump_if(Test::Greater, R1, R8, no_room);
+        code.push(Instruction::store(Size::Double, R7, before(metadata::STAMP), R9));
+        code.push(match self.vlan_tag {
+            Some(_) => Instruction::load(Size::Word, R1, R10, DRIVER_TAG),
+            None => Instruction::mov(R1, 0),
+        });
+        code.push(Instruction::store(Size::Word, R7, before(metadata::TAG_CONTROL), R1));
+        code.place(no_room);
     }
 
     /// Returns what the kernel says of the redirection; without a socket, the verdict of `pass`.
@@ -108,26 +151,4 @@ fn count(code: &mut Assembler, counter: i16) {
         Instruction::alu(Alu::Add, R2, 1),
         Instruction::store(Size::Double, R1, counter, R2),
     ]);
-}
-
-/// Puts the time before the packet. Where the driver leaves no room for metadata there is none.
-fn stamp(code: &mut Assembler) {
-    let no_room = code.label();
-    code.extend([
-        Instruction::call(helper::KTIME_GET_NS),
-        Instruction::mov(R9, R0),
-        Instruction::mov(R1, R6),
-        Instruction::mov(R2, -(STAMP as i32)),
-        Instruction::call(helper::XDP_ADJUST_META),
-    ]);
-    code.jump_if(Test::NotEqual, R0, 0, no_room);
-    code.extend([
-        Instruction::load(Size::Word, R7, R6, xdp_md::DATA_META),
-        Instruction::load(Size::Word, R8, R6, xdp_md::DATA),
-        Instruction::mov(R1, R7),
-        Instruction::alu(Alu::Add, R1, STAMP as i32),
-    ]);
-    code.jump_if(Test::Greater, R1, R8, no_room);
-    code.push(Instruction::store(Size::Double, R7, 0, R9));
-    code.place(no_room);
 }

@@ -13,7 +13,7 @@ use linerate_sys::netlink::LinkWatch;
 use linerate_sys::packet_socket::{Level, PacketSocket};
 use linerate_sys::xsk::Umem;
 
-use super::inlet::Inlet;
+use super::inlet::{Bound, Inlet};
 use super::intake::Intake;
 use super::plan::Plan;
 use super::wait::Wait;
@@ -22,6 +22,7 @@ use crate::live::place::{Place, no_device, snaplen};
 use crate::live::setup::check_memory;
 use crate::live::watch::Losses;
 use crate::privilege::explain;
+use crate::tap::driver::Driver;
 use crate::threads::receive_queues;
 use crate::{Backend, Capture, Config, Directions, Hook};
 
@@ -39,12 +40,16 @@ pub(crate) fn open(config: &Config, count: usize) -> Result<Vec<Capture>> {
     if !device.is_up {
         return Err(place.link.not_up());
     }
-    let setup = Setup { config, place, device };
+    let interface = place.link.index;
+    // A kernel that does not know what drivers tell is no reason not to capture.
+    let vlan_tag = Driver::of(&place.link, false).unwrap_or_default().vlan_tag;
+    let driver = vlan_tag.map(|vlan_tag| Bound { interface, vlan_tag });
+    let setup = Setup { config, place, device, driver };
     let shares = setup.shares(count)?;
     let inlet = Arc::new(setup.inlet()?);
     let intakes: Vec<_> =
         shares.iter().map(|share| setup.intake(&inlet, share)).collect::<Result<_>>()?;
-    let mode = inlet.open(setup.place.link.index, setup.barrier()?)?;
+    let mode = inlet.open(interface, setup.barrier()?)?;
     let parts = shares.iter().zip(intakes).zip(watches);
     let captures = parts.enumerate().map(|(number, ((share, intake), watch))| {
         let source = setup.source(&inlet, share, intake, watch);
@@ -61,6 +66,8 @@ struct Setup<'a> {
     config: &'a Config,
     place: Place,
     device: Interface,
+    /// The driver, if it takes VLAN tags off and tells them.
+    driver: Option<Bound>,
 }
 
 /// The queues of one source, by number, and its memory.
@@ -133,7 +140,7 @@ impl Setup<'_> {
     fn inlet(&self) -> Result<Inlet> {
         let filter: Option<&Predicate> =
             self.config.filter.as_ref().and_then(|filter| filter.tap.as_ref());
-        Inlet::new(self.all_queues(), filter, self.config.exclusive)
+        Inlet::new(self.all_queues(), filter, self.driver, self.config.exclusive)
     }
 
     /// Those included that the interface does not use now.
@@ -214,7 +221,8 @@ impl Setup<'_> {
         if mode == XdpMode::Generic {
             notes.push(format!("the driver of {name} has no XDP; the kernel's own is slower"));
         }
-        if ethtool::offload(name, Offload::ReceiveVlan).is_ok_and(|on| on) {
+        let strips = ethtool::offload(name, Offload::ReceiveVlan).is_ok_and(|on| on);
+        if strips && self.driver.is_none() {
             let remedy = format!("`ethtool -K {name} rxvlan off` leaves them on");
             notes.push(format!("the driver takes VLAN tags off packets: {remedy}"));
         }

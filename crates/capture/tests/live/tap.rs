@@ -249,7 +249,7 @@ fn tags_that_the_driver_took_off_are_put_back_at_every_hook() {
     let _link = a.run(|| Link::tcx(&tag, index, Way::Egress, Position::Last)).unwrap();
     let sent = frames(10, 100);
     let expected: Vec<_> = sent.iter().map(|frame| tagged(frame, 5)).collect();
-    for backend in TAPS {
+    for backend in [Backend::Tap, Backend::TapXdp, Backend::Xdp] {
         for snaplen in [262_144, 60] {
             let config = Config { snaplen, ..config(b, backend) };
             let mut capture = open_on(b, &config);

@@ -16,7 +16,7 @@ mod socket;
 mod umem;
 
 pub use queue::{Frame, Queue};
-pub use socket::{BusyPoll, Statistics};
+pub use socket::Statistics;
 pub use umem::{FRAME_HEADROOM, FrameSize, Umem};
 
 /// Whether this process may open AF_XDP sockets.

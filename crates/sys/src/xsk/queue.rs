@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use linerate_base::{Error, ErrorKind, Result};
 
 use super::ring::{FillRing, ReceiveRing};
-use super::socket::{BusyPoll, RingKind, Socket, Statistics};
+use super::socket::{RingKind, Socket, Statistics};
 use super::umem::{FrameSize, refused};
 
 /// A part of the memory: where it lies, and in what it is divided.
@@ -163,14 +163,6 @@ impl Queue {
     /// What getsockopt(2) answers.
     pub fn is_zero_copy(&self) -> io::Result<bool> {
         self.socket.is_zero_copy()
-    }
-
-    /// Has waits for the socket work for the driver.
-    ///
-    /// # Errors
-    /// `ENOPROTOOPT` before Linux 5.11, `EPERM` without CAP_NET_ADMIN.
-    pub fn set_busy_poll(&self, how: BusyPoll) -> io::Result<()> {
-        self.socket.set_busy_poll(how)
     }
 }
 

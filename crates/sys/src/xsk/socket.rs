@@ -3,7 +3,6 @@
 use std::io;
 use std::mem::{size_of, zeroed};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
-use std::time::Duration;
 
 use super::ring::Layout;
 use crate::mmap::SharedMemory;
@@ -20,19 +19,6 @@ pub struct Statistics {
     /// packets are among the dropped; where the driver writes, it lost packets before the program.
     pub fill_ring_empty: u64,
 }
-
-/// How a thread that waits for packets works for the driver instead of sleeping.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BusyPoll {
-    /// How long to look for packets in one wait; whole microseconds.
-    pub time: Duration,
-    /// The most packets of one look.
-    pub budget: u16,
-}
-
-// `asm-generic/socket.h`, Linux 5.11; libc has no names for them.
-const SO_PREFER_BUSY_POLL: libc::c_int = 69;
-const SO_BUSY_POLL_BUDGET: libc::c_int = 70;
 
 #[derive(Debug)]
 pub(super) struct Socket(OwnedFd);
@@ -154,14 +140,7 @@ impl Socket {
         })
     }
 
-    pub(super) fn set_busy_poll(&self, how: BusyPoll) -> io::Result<()> {
-        let time = libc::c_int::try_from(how.time.as_micros()).unwrap_or(libc::c_int::MAX);
-        self.set_option(libc::SOL_SOCKET, SO_PREFER_BUSY_POLL, &1i32)?;
-        self.set_option(libc::SOL_SOCKET, libc::SO_BUSY_POLL, &time)?;
-        self.set_option(libc::SOL_SOCKET, SO_BUSY_POLL_BUDGET, &libc::c_int::from(how.budget))
-    }
-
-    /// Has the driver look at the fill ring, or, with busy polling, at its queue.
+    /// Has the driver look at the fill ring.
     pub(super) fn wake(&self) -> io::Result<()> {
         let fd = self.0.as_raw_fd();
         // SAFETY: no buffer is given, and so none is written to.

@@ -102,6 +102,17 @@ impl Umem {
         // region come from leases, whose frames the kernel does not have until they are released.
         unsafe { std::slice::from_raw_parts(self.memory.as_ptr(), self.memory.len()) }
     }
+
+    /// A part of [`region`](Self::region) in a leased frame, to be changed.
+    ///
+    /// # Panics
+    /// If the part reaches outside the region.
+    pub fn part_mut(&mut self, start: usize, length: usize) -> &mut [u8] {
+        assert!(start <= self.memory.len() && length <= self.memory.len() - start);
+        // SAFETY: checked to be inside the mapping, which lives as long as `self` and is borrowed by
+        // nobody else here; otherwise as for `region`.
+        unsafe { std::slice::from_raw_parts_mut(self.memory.as_ptr().add(start), length) }
+    }
 }
 
 /// What to do about an error of one step, by its number.

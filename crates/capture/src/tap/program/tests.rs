@@ -3,14 +3,14 @@
 use std::os::fd::AsFd;
 use std::time::Duration;
 
+use linerate_bpf::extended::Metadata;
 use linerate_lab::need;
 use linerate_sys::bpf::{Map, Program, ProgramKind, ProgramSpec, TestRun};
 use linerate_sys::tap_ring::{Counters, Doorbell, TapRings};
 use linerate_sys::{clock, cpu, event};
 
-use linerate_bpf::extended::Metadata;
-
 use super::*;
+
 use crate::tap::walk::{Record, Walk, size};
 
 /// A tap without an interface, with as many rings as it takes for the first cores.
