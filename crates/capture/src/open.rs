@@ -14,7 +14,7 @@ pub struct Capture {
     pub backend: Backend,
     /// Where the back end's program stands; `None` for a packet socket.
     pub hook: Option<Hook>,
-    /// What is captured; for [`ANY`](crate::ANY) it stands for all interfaces.
+    /// What is captured; for [`ANY`] it stands for all interfaces.
     pub interface: Interface,
     /// The number of the fanout group that the source is in, for others to join.
     pub fanout_group: Option<u16>,
