@@ -92,6 +92,11 @@ impl Intake {
         self.queues.iter().map(|(_, queue)| queue.as_fd()).collect()
     }
 
+    /// True when the driver writes the packets of all queues into their frames itself.
+    pub(super) fn is_zero_copy(&self) -> bool {
+        self.queues.iter().all(|(_, queue)| queue.is_zero_copy().is_ok_and(|zero_copy| zero_copy))
+    }
+
     /// The numbers of its queues.
     pub(super) fn numbers(&self) -> impl Iterator<Item = u32> + '_ {
         self.queues.iter().map(|(number, _)| *number)

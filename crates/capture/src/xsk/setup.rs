@@ -50,11 +50,15 @@ pub(crate) fn open(config: &Config, count: usize) -> Result<Vec<Capture>> {
     let intakes: Vec<_> =
         shares.iter().map(|share| setup.intake(&inlet, share)).collect::<Result<_>>()?;
     let mode = inlet.open(interface, setup.barrier()?)?;
+    let mut notes = setup.notes(&shares, mode);
+    if !intakes.iter().all(Intake::is_zero_copy) {
+        notes.push("the kernel copies packets: the driver has no zero-copy".into());
+    }
     let parts = shares.iter().zip(intakes).zip(watches);
     let captures = parts.enumerate().map(|(number, ((share, intake), watch))| {
         let source = setup.source(&inlet, share, intake, watch);
         let (source, notes) = match number {
-            0 => (setup.speaker(source, &shares), setup.notes(&shares, mode)),
+            0 => (setup.speaker(source, &shares), std::mem::take(&mut notes)),
             _ => (source, Vec::new()),
         };
         setup.capture(source, mode, notes)
