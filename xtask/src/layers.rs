@@ -14,7 +14,11 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("linerate-filter", &["base", "bpf"]),
     ("linerate-lab", &["base", "bpf", "sys"]),
     ("linerate-capture", &["base", "bpf", "savefile", "sys"]),
-    ("linerate", &["base", "wire", "savefile", "bpf", "filter", "sys", "lab", "capture"]),
+    ("linerate-transmit", &["base", "savefile", "sys"]),
+    (
+        "linerate",
+        &["base", "wire", "savefile", "bpf", "filter", "sys", "lab", "capture", "transmit"],
+    ),
     ("linerate-cli", &["linerate"]),
     ("xtask", &[]),
 ];

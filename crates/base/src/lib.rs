@@ -7,11 +7,13 @@
 //! - [`source`]: the [`Source`] trait, the one way packets come in
 //! - [`stats`]: [`Stats`], the counters whose sum must balance
 //! - [`error`]: [`Error`], what was asked, what the system answered, what to do
+//! - [`excerpt`]: [`Excerpt`], where in an expression a mistake is
 //!
 //! This crate imports no other crate of the workspace and makes no system call.
 
 pub mod clock;
 pub mod error;
+pub mod excerpt;
 pub mod link;
 pub mod packet;
 pub mod source;
@@ -20,6 +22,7 @@ pub mod time;
 
 pub use clock::TimestampSource;
 pub use error::{Error, ErrorKind, Result};
+pub use excerpt::{Excerpt, Word};
 pub use link::LinkType;
 pub use packet::{Batch, Descriptor, Direction, Interface, Packet};
 pub use source::Source;

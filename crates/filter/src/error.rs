@@ -1,9 +1,9 @@
 //! What is wrong with an expression, and where.
 
-use crate::excerpt::{Excerpt, Word};
 use crate::hint::hint;
 use crate::syntax::Span;
 use linerate_base as base;
+use linerate_base::{Excerpt, Word};
 use std::fmt;
 
 /// A result whose error is [`Error`].
@@ -140,7 +140,7 @@ impl fmt::Display for Error {
             write!(f, ": expected {expected}")?;
         }
         if let Some(span) = self.span {
-            Excerpt::new(&self.expression, span).fmt(f)?;
+            Excerpt::new(&self.expression, span.start..span.end).fmt(f)?;
         }
         match &self.advice {
             Some(advice) => write!(f, "\n  {advice}"),

@@ -24,7 +24,6 @@
 mod cases;
 mod emit;
 mod error;
-mod excerpt;
 mod filter;
 mod hint;
 mod ir;

@@ -4,12 +4,12 @@ use super::Compiler;
 use super::layout::Link;
 use super::numbers::ethertype;
 use crate::error::{Error, Result};
-use crate::excerpt::Word;
 use crate::ir::predicate::{Comparison, PredicateId};
 use crate::ir::value::{Metadata, Value, Width};
 use crate::syntax::Span;
 use crate::syntax::ast::{ByteTest, Direction, Primitive};
 use crate::syntax::token::Protocol;
+use linerate_base::Word;
 use linerate_bpf::classic::ancillary;
 
 /// `PACKET_OUTGOING` of `linux/if_packet.h`, which cooked headers have too.

@@ -5,11 +5,11 @@ use super::numbers;
 use super::port::Ports;
 use super::resolver::Transport;
 use crate::error::{Error, ErrorKind, Result};
-use crate::excerpt::Word;
 use crate::ir::predicate::PredicateId;
 use crate::syntax::Span;
 use crate::syntax::ast::{Operand, OperandKind, Qualifiers};
 use crate::syntax::token::Protocol;
+use linerate_base::Word;
 use std::net::{IpAddr, Ipv6Addr};
 
 impl Compiler<'_> {

@@ -7,7 +7,7 @@
 use super::Span;
 use super::token::{Sign, Token, lookup};
 use crate::error::{Error, Result};
-use crate::excerpt::Word;
+use linerate_base::Word;
 use std::net::Ipv6Addr;
 
 /// Hands out one token after the other.

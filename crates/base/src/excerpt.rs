@@ -1,10 +1,10 @@
-//! The part of an expression that an error is about, with carets under it.
+//! The part of an expression (a filter, a packet) that an error is about, with carets under it.
 //!
 //! Of several lines only the one at fault is shown, with its number; of a long line only what is
 //! around the fault, with `…` where it is cut and the column, in characters from 1.
 
-use crate::syntax::Span;
 use std::fmt;
+use std::ops::Range;
 
 /// A line no longer than this, in characters, is shown whole.
 const WHOLE: usize = 100;
@@ -14,7 +14,8 @@ const AROUND: usize = 40;
 const WORD: usize = 60;
 
 /// The line of an expression that a fault is in, and where in that line it is.
-pub(crate) struct Excerpt {
+#[derive(Clone, Debug)]
+pub struct Excerpt {
     /// The line's number from 1, where there are others.
     number: Option<usize>,
     /// The line; what would move the carets, such as a tab, is one space.
@@ -26,7 +27,8 @@ pub(crate) struct Excerpt {
 }
 
 impl Excerpt {
-    pub(crate) fn new(expression: &str, span: Span) -> Self {
+    /// The line of `expression` in which the bytes `span` begin; a span past the end is at the end.
+    pub fn new(expression: &str, span: Range<usize>) -> Self {
         let expression = expression.trim_end();
         // What is missing at the end is missing after the last word, not after blanks.
         let start = expression.floor_char_boundary(span.start);
@@ -69,7 +71,8 @@ impl fmt::Display for Excerpt {
 }
 
 /// A word of the expression within a message, its end cut off if it is long.
-pub(crate) struct Word<'a>(pub(crate) &'a str);
+#[derive(Clone, Copy, Debug)]
+pub struct Word<'a>(pub &'a str);
 
 impl fmt::Display for Word<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -85,7 +88,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn excerpt(expression: &str, start: usize, end: usize) -> String {
-        Excerpt::new(expression, Span { start, end }).to_string()
+        Excerpt::new(expression, start..end).to_string()
     }
 
     /// The characters of the line before the last that the carets of the last stand under.

@@ -1,0 +1,12 @@
+//! Where packets go: templates of varying packets, the pace at which they leave, sinks that take them.
+//!
+//! - [`permutation`]: every number below a limit once, in an order that looks random
+//! - [`space`]: sets of numbers with random access
+//! - [`blocklist`]: addresses that nothing is sent to
+
+pub mod blocklist;
+pub mod permutation;
+pub mod space;
+
+pub use blocklist::Blocklist;
+pub use permutation::Permutation;
