@@ -36,11 +36,8 @@ impl Blocklist {
 
     fn add(&mut self, entry: &str) -> Option<()> {
         let (span, is_ipv6) = addresses(entry)?;
-        if is_ipv6 {
-            self.ipv6.push(span)
-        } else {
-            self.ipv4.push(span)
-        };
+        let list = if is_ipv6 { &mut self.ipv6 } else { &mut self.ipv4 };
+        list.push(span);
         Some(())
     }
 

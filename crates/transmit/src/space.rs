@@ -65,6 +65,14 @@ impl Space {
         space
     }
 
+    /// The numbers of all `spans`, those in several of them as often: a set no more, but some numbers have
+    /// more weight.
+    pub fn with_repeats(spans: &[Span]) -> Self {
+        let mut space = Self::default();
+        spans.iter().for_each(|span| space.push(*span));
+        space
+    }
+
     /// Those that are in none of the spans of `blocked`; the others keep their order.
     #[must_use]
     pub fn without(&self, blocked: &[Span]) -> Self {

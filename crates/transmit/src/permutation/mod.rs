@@ -11,6 +11,7 @@
 mod random;
 
 pub use random::Random;
+pub(crate) use random::below;
 
 /// Rounds of the network; each changes one half of the number.
 const ROUNDS: usize = 4;

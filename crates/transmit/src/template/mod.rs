@@ -1,0 +1,151 @@
+//! Packets that vary, written as Scapy's users write them.
+//!
+//! ```text
+//! Ether()/IP(dst="10.64.0.0/10")/TCP(dport=[80, 443], flags="S")/Raw(size=18)
+//! ```
+//! Layers and their fields have Scapy's names and defaults: Ether, Dot1Q, ARP, IP, IPv6, ICMP,
+//! ICMPv6EchoRequest, ICMPv6EchoReply, ICMPv6ND_NS, ICMPv6ND_NA and their address options, TCP, UDP, DNS
+//! (a query), Raw. Lengths, checksums, the interface's addresses and the next hop's are filled in where they are not
+//! given; so is the Ethernet header.
+//!
+//! A field takes a constant (`80`, `"10.0.0.1"`), a range (`1024-65535`, or Scapy's `(1024, 65535)`), a
+//! prefix (`"10.0.0.0/8"`), or a list (`[80, 443]`, `"10.0.0.1, 10.0.0.9"`). Of several values it takes
+//! one after another; around them, `permute(...)` says each once in an order that looks random, `random(...)`
+//! any at any time, `seq(...)` what is meant anyway. Fields that are walked take every combination of their values
+//! once before any comes again; those permuted are permuted together.
+//!
+//! `Raw(size=...)` gives the payload's size: a number, a range, or `"imix"`, the mix of IP packets of 40, 576 and 1500
+//! bytes, 7 to 4 to 1.
+//!
+//! A [`Template`] is one frame, the list of fields that vary in it and of the checksums that follow: good for
+//! [filling](Template::fill) buffers, and for a program in the kernel that does the same.
+
+mod assemble;
+mod compiled;
+mod error;
+mod layers;
+mod placed;
+mod sums;
+mod surroundings;
+mod syntax;
+mod values;
+mod walks;
+
+pub use compiled::{Checksum, Varying, Write};
+pub use error::{Error, Result};
+pub use surroundings::Surroundings;
+pub use values::Walk;
+
+use crate::blocklist::Blocklist;
+use assemble::Assembly;
+use walks::{Excess, Walks};
+
+/// How many checksums a packet may have: one for each of the layers that have one, tunnels included.
+const CHECKSUMS: usize = 8;
+
+/// Packets that differ in some fields.
+#[derive(Clone, Debug)]
+pub struct Template {
+    frame: Vec<u8>,
+    varying: Vec<Varying>,
+    checksums: Vec<Checksum>,
+    /// Which of `varying` is the payload's size, and how many bytes come before the payload.
+    size: Option<(usize, usize)>,
+    walks: Walks,
+}
+
+impl Template {
+    /// Compiles an expression.
+    ///
+    /// Destinations on `blocklist` are left out. `seed` chooses the order of permutations and random values: the
+    /// same expression and seed give the same packets.
+    ///
+    /// # Errors
+    /// With the place in the text, when it is not understood or does not fit `surroundings`.
+    pub fn compile(
+        text: &str,
+        surroundings: &dyn Surroundings,
+        blocklist: &Blocklist,
+        seed: u64,
+    ) -> Result<Self> {
+        build(text, surroundings, blocklist, seed).map_err(|error| error.within(text))
+    }
+
+    /// How many packets differ in what is walked: 1 when nothing is. Packets of higher numbers begin anew, but
+    /// for what is random in them.
+    pub fn count(&self) -> u128 {
+        self.walks.count()
+    }
+
+    /// Bytes of the longest packet.
+    pub fn longest(&self) -> usize {
+        self.frame.len()
+    }
+
+    /// The longest packet with zeroes where fields vary, and for checksums.
+    pub fn frame(&self) -> &[u8] {
+        &self.frame
+    }
+
+    /// What varies, in the order of the packet's layers; the size first.
+    pub fn varying(&self) -> &[Varying] {
+        &self.varying
+    }
+
+    /// The checksums that are to be filled in.
+    pub fn checksums(&self) -> &[Checksum] {
+        &self.checksums
+    }
+
+    /// Writes the packet `number` to the beginning of `slot`, and returns its length.
+    ///
+    /// # Panics
+    /// When `slot` is shorter than the [longest](Self::longest) packet.
+    pub fn fill(&self, number: u64, slot: &mut [u8]) -> usize {
+        let slot = &mut slot[..self.frame.len()];
+        slot.copy_from_slice(&self.frame);
+        let indexes = self.walks.at(number);
+        let mut sums = [0; CHECKSUMS];
+        let mut length = self.frame.len();
+        for (place, (varying, index)) in self.varying.iter().zip(indexes).enumerate() {
+            let value = varying.values.at(index);
+            if let Some((_, headers)) = self.size.filter(|(size, _)| *size == place) {
+                length = headers + value as usize;
+            }
+            for write in &varying.writes {
+                write.apply(value, slot);
+                let sum = write.sum(value);
+                write.sums.iter().for_each(|checksum| sums[*checksum] += sum);
+            }
+        }
+        for (checksum, sum) in self.checksums.iter().zip(sums) {
+            checksum.put(sum, slot);
+        }
+        length
+    }
+}
+
+fn build(
+    text: &str,
+    surroundings: &dyn Surroundings,
+    blocklist: &Blocklist,
+    seed: u64,
+) -> Result<Template> {
+    let whole = 0..text.trim_end().len();
+    let layers = placed::place(&syntax::parse(text)?, blocklist)?;
+    let mut assembly = Assembly::new(&layers, surroundings)?;
+    let checksums = sums::checksums(&mut assembly);
+    if checksums.len() > CHECKSUMS {
+        let message =
+            format!("{} layers with checksums; at most {CHECKSUMS} work", checksums.len());
+        return Err(Error::at(&whole, message));
+    }
+    let walks = Walks::new(&assembly.varying, seed).map_err(|excess| match excess {
+        Excess::Fields => Error::at(&whole, "too many fields vary").advise("at most 16 can"),
+        Excess::Combinations => Error::at(&whole, "there are more than 2^64 combinations")
+            .advise("take fewer values, or random(...) for some fields"),
+    })?;
+    let before = layers.last().map_or(0, |last| last.at + last.layer.length);
+    let size = assembly.size.map(|size| (size, before));
+    Ok(Template { frame: assembly.frame, varying: assembly.varying, checksums, size, walks })
+}

@@ -1,0 +1,88 @@
+//! Checksums: what of each is known beforehand, and which writes change it.
+
+use etherparse::checksum::Sum16BitWords;
+use std::ops::Range;
+
+use super::assemble::Assembly;
+use super::compiled::{Checksum, Write};
+use super::layers::{Cover, Default, Role};
+use super::placed::Placed;
+
+/// The checksums of the packet, in the order of its layers; none of them covers another, as no layer with a
+/// checksum over its payload carries one. Tells the writes which of them they change.
+pub(super) fn checksums(assembly: &mut Assembly<'_>) -> Vec<Checksum> {
+    let mut checksums = Vec::new();
+    for (index, placed) in assembly.layers.iter().enumerate() {
+        let automatic = placed.layer.fields.iter().find_map(|field| match field.default {
+            Default::Checksum(cover) if placed.values(field.name).is_none() => Some((field, cover)),
+            _ => None,
+        });
+        let Some((field, cover)) = automatic else { continue };
+        let covered = Covered::new(assembly, index, placed, cover);
+        let checksum = Checksum {
+            at: placed.at + field.bit / 8,
+            base: covered.base(&assembly.frame),
+            // RFC 768: a sum of zero is sent as all ones.
+            zero_as_ones: cover == Cover::Pseudo(17),
+        };
+        covered.mark(assembly, checksums.len());
+        checksums.push(checksum);
+    }
+    checksums
+}
+
+/// What a checksum is over.
+struct Covered {
+    ranges: Vec<Range<usize>>,
+    /// Of the pseudo-header, what stands nowhere in the frame.
+    constant: u64,
+    /// What is to be added to the payload's size for the pseudo-header's length, where sizes vary.
+    length: Option<u64>,
+}
+
+impl Covered {
+    fn new(assembly: &Assembly<'_>, index: usize, placed: &Placed, cover: Cover) -> Self {
+        let rest = placed.at..assembly.frame.len();
+        match cover {
+            Cover::Header => {
+                let header = placed.at..placed.at + placed.layer.length;
+                Self { ranges: vec![header], constant: 0, length: None }
+            }
+            Cover::Rest => Self { ranges: vec![rest], constant: 0, length: None },
+            Cover::Pseudo(protocol) => {
+                let network = assembly.layers[..index]
+                    .iter()
+                    .rfind(|below| matches!(below.layer.role, Role::Ipv4 | Role::Ipv6));
+                let addresses = network.map_or(0..0, addresses);
+                let varies = assembly.size.and(assembly.layers.last());
+                let length = varies.map(|last| (last.at + last.layer.length - placed.at) as u64);
+                let known = if length.is_none() { rest.len() as u64 } else { 0 };
+                let constant = u64::from(protocol) + known;
+                Self { ranges: vec![addresses, rest], constant, length }
+            }
+        }
+    }
+
+    fn base(&self, frame: &[u8]) -> u16 {
+        let sum = Sum16BitWords::new().add_8bytes(self.constant.to_be_bytes());
+        let sum = self.ranges.iter().fold(sum, |sum, range| sum.add_slice(&frame[range.clone()]));
+        !u16::from_be(sum.ones_complement())
+    }
+
+    fn mark(&self, assembly: &mut Assembly<'_>, checksum: usize) {
+        for write in assembly.varying.iter_mut().flat_map(|varying| &mut varying.writes) {
+            if write.width > 0 && self.ranges.iter().any(|range| range.contains(&write.at)) {
+                write.sums.push(checksum);
+            }
+        }
+        if let (Some(size), Some(add)) = (assembly.size, self.length) {
+            let unwritten = Write { at: 0, width: 0, shift: 0, add, sums: vec![checksum] };
+            assembly.varying[size].writes.push(unwritten);
+        }
+    }
+}
+
+fn addresses(network: &Placed) -> Range<usize> {
+    let first = if network.layer.role == Role::Ipv4 { 12 } else { 8 };
+    network.at + first..network.at + network.layer.length
+}

@@ -1,0 +1,52 @@
+//! The expression's text as a tree.
+//!
+//! ```text
+//! expression = layer { "/" layer }
+//! layer      = name "(" [ argument { "," argument } ] ")"
+//! argument   = [ name "=" ] value
+//! value      = number [ "-" number ] | text | "[" values "]" | "(" value "," value ")" | layer
+//! ```
+//! Text is in quotes of either kind, with Python's escapes. A pair in parentheses is a range, as Scapy has it.
+
+mod lexer;
+mod parser;
+
+use std::ops::Range;
+
+pub(super) use parser::parse;
+
+/// Bytes of the expression.
+pub(super) type Place = Range<usize>;
+
+/// A layer with its arguments, or a walk with its values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Call {
+    pub(super) name: String,
+    /// Of the name.
+    pub(super) place: Place,
+    pub(super) arguments: Vec<Argument>,
+}
+
+/// `name=value`, or a bare value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Argument {
+    pub(super) name: Option<(String, Place)>,
+    pub(super) value: Value,
+}
+
+/// A value and where it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Value {
+    pub(super) kind: ValueKind,
+    pub(super) place: Place,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum ValueKind {
+    Number(u128),
+    /// From the first to the last.
+    Range(u128, u128),
+    Text(Vec<u8>),
+    List(Vec<Value>),
+    Call(Call),
+}

@@ -1,0 +1,223 @@
+//! Tokens to a tree.
+
+use super::lexer::{Token, tokens};
+use super::{Argument, Call, Place, Value, ValueKind};
+use crate::template::error::{Error, Result};
+
+/// How deep lists and calls may lie in one another: far deeper than any packet needs.
+const DEPTH: usize = 8;
+
+/// The layers of an expression, the outermost first, at least one.
+pub(in crate::template) fn parse(text: &str) -> Result<Vec<Call>> {
+    let mut parser = Parser { tokens: tokens(text)?, at: 0, depth: 0 };
+    let mut layers = vec![parser.call()?];
+    while parser.skip('/') {
+        layers.push(parser.call()?);
+    }
+    match parser.peek() {
+        Token::End => Ok(layers),
+        _ => Err(parser.expected("`/` and a layer, or the end")),
+    }
+}
+
+struct Parser {
+    tokens: Vec<(Token, Place)>,
+    at: usize,
+    depth: usize,
+}
+
+impl Parser {
+    fn peek(&self) -> &Token {
+        &self.tokens[self.at].0
+    }
+
+    fn place(&self) -> Place {
+        self.tokens[self.at].1.clone()
+    }
+
+    /// The next token; `End` is never passed.
+    fn next(&mut self) -> (Token, Place) {
+        let token = self.tokens[self.at].clone();
+        self.at = (self.at + 1).min(self.tokens.len() - 1);
+        token
+    }
+
+    fn skip(&mut self, mark: char) -> bool {
+        let is_there = *self.peek() == Token::Mark(mark);
+        if is_there {
+            self.next();
+        }
+        is_there
+    }
+
+    fn demand(&mut self, mark: char) -> Result<()> {
+        if self.skip(mark) { Ok(()) } else { Err(self.expected(&format!("`{mark}`"))) }
+    }
+
+    fn expected(&self, what: &str) -> Error {
+        Error::at(&self.place(), format!("expected {what}"))
+    }
+
+    fn call(&mut self) -> Result<Call> {
+        let (name, place) = match self.next() {
+            (Token::Name(name), place) => (name, place),
+            (_, place) => return Err(Error::at(&place, "expected a layer, such as `IP()`")),
+        };
+        if !self.skip('(') {
+            let advice = format!("a layer has parentheses, be they empty: `{name}()`");
+            return Err(self.expected("`(`").advise(advice));
+        }
+        let mut arguments = Vec::new();
+        while !self.skip(')') {
+            if !arguments.is_empty() && !self.skip(',') {
+                return Err(self.expected("`,` or `)`"));
+            }
+            arguments.push(self.argument()?);
+        }
+        Ok(Call { name, place, arguments })
+    }
+
+    fn argument(&mut self) -> Result<Argument> {
+        let is_named = matches!(self.tokens.get(self.at + 1), Some((Token::Mark('='), _)));
+        let name = match self.peek().clone() {
+            Token::Name(name) if is_named => {
+                let (_, place) = self.next();
+                self.next();
+                Some((name, place))
+            }
+            _ => None,
+        };
+        Ok(Argument { name, value: self.value()? })
+    }
+
+    fn value(&mut self) -> Result<Value> {
+        if self.depth == DEPTH {
+            return Err(Error::at(&self.place(), "this is nested too deeply"));
+        }
+        self.depth += 1;
+        let start = self.place().start;
+        let kind = match self.peek() {
+            Token::Name(_) => ValueKind::Call(self.call()?),
+            Token::Number(_) => self.numbers()?,
+            Token::Text(text) => {
+                let text = text.clone();
+                self.next();
+                ValueKind::Text(text)
+            }
+            Token::Mark('[') => self.list()?,
+            Token::Mark('(') => self.pair()?,
+            _ => return Err(self.expected("a value").advise(VALUES)),
+        };
+        self.depth -= 1;
+        let end = self.tokens[self.at - 1].1.end;
+        Ok(Value { kind, place: start..end })
+    }
+
+    fn number(&mut self) -> Result<u128> {
+        match self.next() {
+            (Token::Number(number), _) => Ok(number),
+            (_, place) => Err(Error::at(&place, "expected a number")),
+        }
+    }
+
+    fn numbers(&mut self) -> Result<ValueKind> {
+        let start = self.place().start;
+        let first = self.number()?;
+        if !self.skip('-') {
+            return Ok(ValueKind::Number(first));
+        }
+        let end = self.place().end;
+        range(first, self.number()?, &(start..end))
+    }
+
+    fn list(&mut self) -> Result<ValueKind> {
+        self.demand('[')?;
+        let mut values = Vec::new();
+        while !self.skip(']') {
+            if !values.is_empty() && !self.skip(',') {
+                return Err(self.expected("`,` or `]`"));
+            }
+            values.push(self.value()?);
+        }
+        Ok(ValueKind::List(values))
+    }
+
+    /// Scapy's way to write a range.
+    fn pair(&mut self) -> Result<ValueKind> {
+        let start = self.place().start;
+        self.demand('(')?;
+        let first = self.number()?;
+        self.demand(',')?;
+        let last = self.number()?;
+        let end = self.place().end;
+        self.demand(')')?;
+        range(first, last, &(start..end))
+    }
+}
+
+const VALUES: &str = "values are numbers (80), ranges (1024-65535), texts in quotes (\"10.0.0.0/8\") \
+                      and lists of these in brackets";
+
+fn range(first: u128, last: u128, place: &Place) -> Result<ValueKind> {
+    if first <= last {
+        return Ok(ValueKind::Range(first, last));
+    }
+    let advice = format!("write it as {last}-{first}");
+    Err(Error::at(place, "this range ends before it begins").advise(advice))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn layers_arguments_and_values() {
+        let layers = parse("Ether() / IP(dst='a', ttl=[1, 2-3])/Raw(permute((1,9)))").unwrap();
+        assert_eq!(
+            layers.iter().map(|l| l.name.as_str()).collect::<Vec<_>>(),
+            ["Ether", "IP", "Raw"]
+        );
+        let ip = &layers[1].arguments;
+        assert_eq!(ip[0].name, Some(("dst".into(), 13..16)));
+        assert_eq!(ip[0].value, Value { kind: ValueKind::Text(b"a".to_vec()), place: 17..20 });
+        let ValueKind::List(list) = &ip[1].value.kind else { panic!("{ip:?}") };
+        assert_eq!(list[1].kind, ValueKind::Range(2, 3));
+        let ValueKind::Call(walk) = &layers[2].arguments[0].value.kind else {
+            panic!("{layers:?}")
+        };
+        assert_eq!(walk.arguments[0].value.kind, ValueKind::Range(1, 9));
+    }
+
+    #[test]
+    fn mistakes_are_pointed_at() {
+        for (text, place, message) in [
+            ("", 0..0, "expected a layer"),
+            ("IP", 2..2, "expected `(`"),
+            ("IP(", 3..3, "expected a value"),
+            ("IP()TCP()", 4..7, "expected `/`"),
+            ("IP()/", 5..5, "expected a layer"),
+            ("IP(ttl=1 id=2)", 9..11, "expected `,` or `)`"),
+            ("IP(ttl=9-1)", 7..10, "this range ends before it begins"),
+            ("IP(ttl=[1 2])", 10..11, "expected `,` or `]`"),
+            ("IP(ttl=1-a)", 9..10, "expected a number"),
+        ] {
+            let error = parse(text).unwrap_err();
+            assert_eq!(
+                (error.place(), error.message().starts_with(message)),
+                (place, true),
+                "{text}: {error}"
+            );
+        }
+        assert!(parse(&format!("IP({}", "[".repeat(100_000))).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_it_panic(text in "([A-Za-z0-9_]{0,3}|[\\[\\](),/=\"'\\\\-]|\\PC){0,40}") {
+            if let Err(error) = parse(&text) {
+                prop_assert!(!error.within(&text).to_string().is_empty());
+            }
+        }
+    }
+}

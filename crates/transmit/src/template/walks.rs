@@ -1,0 +1,107 @@
+//! Which value each field has in the packet of a number.
+//!
+//! The fields that are walked, in sequence or as a permutation, take every combination of their values
+//! once. Those permuted are permuted together, as one field, and change fastest; of those in sequence the last
+//! in the packet does, as in Scapy. Random fields take any value at any time, whatever the others do.
+
+use super::compiled::Varying;
+use super::values::Walk;
+use crate::permutation::{Permutation, Random, below};
+
+/// How many fields a template may vary at most.
+const FIELDS: usize = 16;
+
+/// The values' indexes in one packet.
+pub(super) type Indexes = [u64; FIELDS];
+
+#[derive(Clone, Debug)]
+pub(super) struct Walks {
+    fields: Vec<Step>,
+    permutation: Permutation,
+    /// Combinations of walked values.
+    count: u128,
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    /// The packet's number divided by one number, the remainder by another.
+    Sequence(u64, u128),
+    /// The same of the permuted number.
+    Permuted(u64, u128),
+    Random(Random, u128),
+}
+
+/// Why fields cannot be walked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Excess {
+    /// More fields vary than [`FIELDS`].
+    Fields,
+    /// There are more than 2^64 combinations.
+    Combinations,
+}
+
+impl Walks {
+    pub(super) fn new(varying: &[Varying], seed: u64) -> Result<Self, Excess> {
+        if varying.len() > FIELDS {
+            return Err(Excess::Fields);
+        }
+        let mut random = Random::new(seed);
+        let seed = random.next();
+        let permuted = product(varying, Walk::Permutation)?;
+        let mut count = permuted;
+        let mut divisor = 1;
+        let mut fields = Vec::new();
+        for field in varying.iter().rev() {
+            let values = field.values.count();
+            fields.push(match field.walk {
+                Walk::Random => Step::Random(Random::new(random.next()), values),
+                Walk::Permutation => Step::Permuted(digit(&mut divisor, values), values),
+                Walk::Sequence => Step::Sequence(digit(&mut count, values), values),
+            });
+        }
+        if count > 1 << 64 {
+            return Err(Excess::Combinations);
+        }
+        fields.reverse();
+        Ok(Self { fields, permutation: Permutation::new(permuted, seed), count })
+    }
+
+    /// Combinations of walked values.
+    pub(super) fn count(&self) -> u128 {
+        self.count
+    }
+
+    /// The values' indexes in the packet `number`.
+    #[inline]
+    pub(super) fn at(&self, number: u64) -> Indexes {
+        let mut indexes = [0; FIELDS];
+        let permuted = if self.permutation.count() > 1 { self.permutation.at(number) } else { 0 };
+        for (index, field) in indexes.iter_mut().zip(&self.fields) {
+            *index = match field {
+                Step::Sequence(divisor, values) => remainder(number / divisor, *values),
+                Step::Permuted(divisor, values) => remainder(permuted / divisor, *values),
+                Step::Random(random, values) => below(random.at(number), *values),
+            };
+        }
+        indexes
+    }
+}
+
+fn product(varying: &[Varying], walk: Walk) -> Result<u128, Excess> {
+    let counts = varying.iter().filter(|field| field.walk == walk).map(|f| f.values.count());
+    let product = counts.fold(1_u128, u128::saturating_mul);
+    if product > 1 << 64 { Err(Excess::Combinations) } else { Ok(product) }
+}
+
+/// Moves `divisor` past a digit of `values`, and returns that of this digit. (Only that of the digit after the
+/// last can need more than 64 bits: none counts less than two.)
+fn digit(divisor: &mut u128, values: u128) -> u64 {
+    let of_this = u64::try_from(*divisor).unwrap_or(u64::MAX);
+    *divisor = divisor.saturating_mul(values);
+    of_this
+}
+
+#[inline]
+fn remainder(number: u64, values: u128) -> u64 {
+    u64::try_from(values).map_or(number, |values| number % values)
+}

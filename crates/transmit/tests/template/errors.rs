@@ -1,0 +1,149 @@
+//! Mistakes are pointed at, and say what to do.
+
+use linerate_transmit::{Blocklist, Template};
+use proptest::prelude::*;
+
+use crate::{Host, compile};
+
+/// What the error of an expression says.
+fn error(text: &str) -> String {
+    match compile(text) {
+        Ok(_) => panic!("no error: {text}"),
+        Err(error) => error.to_string(),
+    }
+}
+
+#[test]
+fn the_caret_stands_under_the_mistake() {
+    assert_eq!(
+        error("IP(dst=\"192.0.2.1\")/TCP(dport=80000)"),
+        "TCP.dport has 16 bits: at most 65535\n  \
+         IP(dst=\"192.0.2.1\")/TCP(dport=80000)\n  \
+         \u{20}                             ^^^^^"
+    );
+    assert_eq!(
+        error("Ip()/TCP()"),
+        "there is no layer `Ip`\n  Ip()/TCP()\n  ^^\n  did you mean IP?"
+    );
+}
+
+#[test]
+fn every_mistake_has_words_of_its_own() {
+    for (text, words) in [
+        ("TCP()", "TCP cannot be the first layer"),
+        ("Ether()/TCP()", "TCP cannot follow Ether"),
+        ("IP(dst='192.0.2.1')/TCP()/IP()", "IP cannot follow TCP"),
+        ("IP(dest='192.0.2.1')", "its fields are version, ihl,"),
+        ("IP(dst=192.0.2.1)", "addresses are written in quotes"),
+        ("IP(dst='192.0.2.300')", "`192.0.2.300` is no value of IP.dst"),
+        ("IP(dst='2001:db8::1')", "is no value of IP.dst"),
+        ("IPv6(dst='192.0.2.1')", "is no value of IPv6.dst"),
+        ("IP(dst=[])", "IP.dst has no value"),
+        ("IP(dst='192.0.2.1', dst='192.0.2.1')", "IP.dst is given twice"),
+        ("IP('192.0.2.1')", "IP takes its fields by name"),
+        ("IP(dst=shuffle('192.0.2.1'))", "there may be one of seq(...), permute(...), random(...)"),
+        ("IP(dst=permute(random('192.0.2.1')))", "`random` is no value of IP.dst"),
+        ("IP(dst=permute(x='192.0.2.1'))", "permute takes values without names"),
+        ("IP(dst='192.0.2.1')/TCP(flags='X')", "write letters of FSRPAUECN"),
+        ("IP(dst='192.0.2.1', flags='XX')", "write a number, or one of MF, DF"),
+        ("IP(dst='192.0.2.1', ttl=256)", "IP.ttl has 8 bits: at most 255"),
+        ("IP(dst='192.0.2.1', ttl='9-1')", "is no value of IP.ttl"),
+        ("Ether(dst='1:2:3')", "is no value of Ether.dst"),
+        ("Ether(dst='x:y:z:1:2:3')", "write six bytes in hexadecimal"),
+        ("IP(dst='192.0.2.1')/UDP()/Raw(size=70000)", "Raw.size has 16 bits"),
+        ("IP(dst='192.0.2.1')/UDP()/Raw(size=65535)", "packets have at most 65535"),
+        ("IP(dst='192.0.2.1')/UDP()/Raw('abc', size=2-9)", "the load has 3 bytes, more than this"),
+        ("IP(dst='192.0.2.1')/UDP()/Raw(load=7)", "Raw.load is text in quotes"),
+        ("IP(dst='192.0.2.1')/UDP()/Raw(size=1-2)/Raw('x')", "must be the last"),
+        ("IP(dst='192.0.2.1')/UDP()/DNS(qd='a')", "DNS.qd is a question"),
+        ("IP(dst='192.0.2.1')/UDP()/DNS(qd=DNSQR(qname='a..b'))", "labels have 1 to 63 bytes"),
+        ("IP(dst='192.0.2.1')/UDP()/DNS(qd=DNSQR(qtype=[1,2]))", "DNSQR.qtype is one value"),
+        ("IP(dst='192.0.2.1')/UDP()/DNS(qd=DNSQR(name='a'))", "DNSQR has no field `name`"),
+        ("IP()/UDP()", "no hardware address for 127.0.0.1: there is no route"),
+        ("IPv6(dst='2001::/32')", "these are more than 2^64 values"),
+        ("IPv6(dst='2001:db8::/64')/UDP(dport=[1,2])", "there are more than 2^64 combinations"),
+        (
+            "IPv6(dst=permute('2001:db8::/64'))/UDP(dport=permute(1,2))",
+            "more than 2^64 combinations",
+        ),
+    ] {
+        let error = error(text);
+        assert!(error.contains(words), "{text}: {error}");
+    }
+}
+
+#[test]
+fn too_many_fields_and_checksums_are_errors() {
+    let text = format!("IP(dst='192.0.2.1')/{}UDP()", "IP(dst='192.0.2.1')/".repeat(9));
+    assert!(error(&text).contains("at most 8 work"));
+    let text = format!(
+        "IP(dst='192.0.2.1')/{}UDP()",
+        "IP(dst='192.0.2.1', chksum=1, id=1-2, ttl=1-2, tos=1-2)/".repeat(6)
+    );
+    assert!(error(&text).contains("at most 16 can"), "{}", error(&text));
+}
+
+#[test]
+fn a_constant_destination_may_be_blocked_too() {
+    let blocklist = Blocklist::parse("192.0.2.0/24", "f").unwrap();
+    let text = "IP(dst='192.0.2.1')/UDP()";
+    let error = Template::compile(text, &Host, &blocklist, 1).unwrap_err();
+    assert!(error.message().contains("no address that is not blocked"), "{error}");
+}
+
+#[test]
+fn the_largest_space_is_allowed() {
+    assert_eq!(compile("IPv6(dst=permute('2001:db8::/64'))/UDP()").unwrap().count(), 1 << 64);
+}
+
+proptest! {
+    #[test]
+    fn no_expression_makes_it_panic(
+        parts in prop::collection::vec(prop::sample::select(PARTS), 0..24),
+    ) {
+        if let Ok(template) = compile(&parts.concat()) {
+            crate::packet(&template, 3);
+        }
+    }
+}
+
+const PARTS: &[&str] = &[
+    "Ether(",
+    "IP(",
+    "IPv6(",
+    "UDP(",
+    "TCP(",
+    "Raw(",
+    "DNS(",
+    "ICMP(",
+    "Dot1Q(",
+    "ARP(",
+    ")",
+    ")/",
+    "/",
+    ",",
+    "dst=",
+    "src=",
+    "size=",
+    "load=",
+    "'192.0.2.0/24'",
+    "'::/64'",
+    "'x'",
+    "1-9",
+    "0",
+    "65535",
+    "[",
+    "]",
+    "permute(",
+    "random(",
+    "\"imix\"",
+    "ttl=",
+    "dport=",
+    "qd=DNSQR(",
+    "ICMPv6ND_NS(",
+    "IP(dst='192.0.2.1')/",
+    "UDP()/",
+    "Raw(size=1-9)",
+    "TCP(dport=1-9)",
+    "IP(dst='192.0.2.1')/UDP()",
+];
