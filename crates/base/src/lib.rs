@@ -4,6 +4,7 @@
 //! - [`clock`]: [`TimestampSource`], who stamps packets
 //! - [`link`]: [`LinkType`], what the first byte of a packet means
 //! - [`packet`]: [`Packet`] and [`Batch`], bytes on loan from a source
+//! - [`sink`]: the [`Sink`] trait, the one way packets go out
 //! - [`source`]: the [`Source`] trait, the one way packets come in
 //! - [`stats`]: [`Stats`], the counters whose sum must balance
 //! - [`error`]: [`Error`], what was asked, what the system answered, what to do
@@ -16,6 +17,7 @@ pub mod error;
 pub mod excerpt;
 pub mod link;
 pub mod packet;
+pub mod sink;
 pub mod source;
 pub mod stats;
 pub mod time;
@@ -25,6 +27,7 @@ pub use error::{Error, ErrorKind, Result};
 pub use excerpt::{Excerpt, Word};
 pub use link::LinkType;
 pub use packet::{Batch, Descriptor, Direction, Interface, Packet};
+pub use sink::{Sink, SinkStats, Slots};
 pub use source::Source;
 pub use stats::Stats;
 pub use time::Timestamp;

@@ -1,4 +1,4 @@
-//! Frames sent through a packet socket, many with one system call (sendmmsg(2)).
+//! Frames sent through a packet socket: one with a system call (send(2)), or many (sendmmsg(2)).
 
 use std::io::{self, IoSlice};
 use std::mem::zeroed;
@@ -36,6 +36,17 @@ pub fn send(socket: &PacketSocket, frames: &[IoSlice<'_>]) -> io::Result<usize> 
         libc::sendmmsg(socket.as_fd().as_raw_fd(), messages.as_mut_ptr(), count as u32, 0)
     };
     usize::try_from(sent).or_else(|_| no_room(io::Error::last_os_error()))
+}
+
+/// Sends one frame; false when the device, or a peer right behind it, has no room at the moment.
+///
+/// # Errors
+/// As for [`send`].
+pub fn send_one(socket: &PacketSocket, frame: &[u8]) -> io::Result<bool> {
+    let fd = socket.as_fd().as_raw_fd();
+    // SAFETY: the frame is readable for its length during the call.
+    let sent = unsafe { libc::send(fd, frame.as_ptr().cast(), frame.len(), 0) };
+    if sent < 0 { no_room(io::Error::last_os_error()).map(|_| false) } else { Ok(true) }
 }
 
 fn no_room(error: io::Error) -> io::Result<usize> {

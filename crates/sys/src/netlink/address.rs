@@ -76,7 +76,7 @@ pub fn add_neighbour(index: u32, address: IpAddr, hardware_address: [u8; 6]) -> 
     exchange(&asked, message, NLM_F_CREATE | NLM_F_REPLACE).map(drop)
 }
 
-fn family(address: IpAddr) -> AddressFamily {
+pub(super) fn family(address: IpAddr) -> AddressFamily {
     if address.is_ipv6() { AddressFamily::Inet6 } else { AddressFamily::Inet }
 }
 

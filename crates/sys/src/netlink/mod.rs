@@ -10,6 +10,7 @@ mod exchange;
 mod generic;
 mod link;
 mod netdev;
+mod route;
 mod socket;
 mod watch;
 
@@ -18,8 +19,8 @@ pub use link::{
     VethEnd, attach_to_bridge, create_bridge, create_veth, delete_link, disable_link_local_address,
     rename_link, set_link_arp, set_link_mtu, set_link_up,
 };
-
 pub use netdev::{XdpFeatures, xdp_features};
+pub use route::{default_route_links, neighbour, next_hop};
 pub use watch::{LinkChange, LinkWatch};
 
 pub(crate) use exchange::exchange;

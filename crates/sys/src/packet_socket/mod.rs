@@ -162,6 +162,10 @@ impl PacketSocket {
         self.set_option(libc::SOL_PACKET, libc::PACKET_RX_RING, request)
     }
 
+    pub(crate) fn request_tx_ring(&self, request: &libc::tpacket_req) -> io::Result<()> {
+        self.set_option(libc::SOL_PACKET, libc::PACKET_TX_RING, request)
+    }
+
     /// Joins the fanout group `group`, or founds it; `None` founds one under a number that no other
     /// has. The socket must be bound.
     ///

@@ -1,0 +1,152 @@
+//! The one way packets go out.
+
+use crate::Result;
+
+/// Something that takes frames in batches: an interface, a savefile.
+///
+/// A batch is acquired, filled and submitted; what was filled and not submitted is forgotten with the next one.
+/// Dispatch is per batch, never per frame, so a `Box<dyn Sink>` costs nothing that shows.
+pub trait Sink {
+    /// Lends room for at most `most` frames: less where the sink has less, none where it has none at the moment.
+    ///
+    /// # Errors
+    /// When the sink can take no more.
+    fn acquire(&mut self, most: usize) -> Result<Slots<'_>>;
+
+    /// Hands over the frames that were filled. Where there is no room for them it waits for a moment; frames that
+    /// found none count as refused.
+    ///
+    /// # Errors
+    /// When the interface is gone or down, a frame is too long, the disk is full. The frames that were not
+    /// taken then count as refused.
+    fn submit(&mut self) -> Result<()>;
+
+    /// Waits until nothing is pending.
+    ///
+    /// # Errors
+    /// As for [`submit`](Self::submit).
+    fn flush(&mut self) -> Result<()>;
+
+    /// What became of every frame submitted so far.
+    fn stats(&self) -> SinkStats;
+}
+
+impl<S: Sink + ?Sized> Sink for Box<S> {
+    fn acquire(&mut self, most: usize) -> Result<Slots<'_>> {
+        (**self).acquire(most)
+    }
+
+    fn submit(&mut self) -> Result<()> {
+        (**self).submit()
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        (**self).flush()
+    }
+
+    fn stats(&self) -> SinkStats {
+        (**self).stats()
+    }
+}
+
+/// What became of every frame that a sink was given: `submitted = sent + refused + pending`, and after
+/// [`flush`](Sink::flush) nothing is pending.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SinkStats {
+    /// Frames submitted.
+    pub submitted: u64,
+    /// Frames taken by the device, or written.
+    pub sent: u64,
+    /// Bytes of those.
+    pub sent_bytes: u64,
+    /// Frames that found no room or were not accepted.
+    pub refused: u64,
+    /// Frames handed over of which nothing is known yet.
+    pub pending: u64,
+}
+
+impl SinkStats {
+    /// True when every frame submitted is accounted for.
+    pub fn balances(&self) -> bool {
+        self.submitted == self.sent + self.refused + self.pending
+    }
+}
+
+/// Room for frames, on loan from a sink: slots of one size, filled one after the other.
+#[derive(Debug)]
+pub struct Slots<'a> {
+    region: &'a mut [u8],
+    stride: usize,
+    head: usize,
+    lengths: &'a mut Vec<u32>,
+}
+
+impl<'a> Slots<'a> {
+    /// Slots of `stride` bytes each in `region`; a frame begins `head` bytes behind the beginning of its slot. The
+    /// lengths of those that are filled go to `lengths`, which is cleared.
+    ///
+    /// # Panics
+    /// When a slot has no room behind its head.
+    pub fn new(
+        region: &'a mut [u8],
+        stride: usize,
+        head: usize,
+        lengths: &'a mut Vec<u32>,
+    ) -> Self {
+        assert!(head < stride, "a slot of {stride} bytes begins at {head}");
+        lengths.clear();
+        Self { region, stride, head, lengths }
+    }
+
+    /// How many slots are still empty.
+    pub fn room(&self) -> usize {
+        self.region.len() / self.stride - self.lengths.len()
+    }
+
+    /// Has `fill` write a frame to the next slot and say how long it is.
+    ///
+    /// # Panics
+    /// When there is no room, or the frame is said to be longer than its slot.
+    pub fn push(&mut self, fill: impl FnOnce(&mut [u8]) -> usize) {
+        let start = self.lengths.len() * self.stride;
+        let slot = &mut self.region[start + self.head..start + self.stride];
+        let length = fill(slot);
+        assert!(length <= slot.len(), "{length} bytes in a slot of {}", slot.len());
+        self.lengths.push(length as u32);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_are_put_behind_their_heads() {
+        let mut region = [0; 12];
+        let mut lengths = vec![7];
+        let mut slots = Slots::new(&mut region, 6, 2, &mut lengths);
+        assert_eq!(slots.room(), 2);
+        for byte in [1, 2] {
+            slots.push(|slot| {
+                assert_eq!(slot.len(), 4);
+                slot[..3].fill(byte);
+                3
+            });
+        }
+        assert_eq!(slots.room(), 0);
+        assert_eq!((region, lengths), ([0, 0, 1, 1, 1, 0, 0, 0, 2, 2, 2, 0], vec![3, 3]));
+    }
+
+    #[test]
+    #[should_panic(expected = "5 bytes in a slot of 4")]
+    fn a_frame_that_is_too_long_is_refused() {
+        Slots::new(&mut [0; 4], 4, 0, &mut Vec::new()).push(|_| 5);
+    }
+
+    #[test]
+    fn sums_balance_only_when_every_frame_is_accounted_for() {
+        let stats = SinkStats { submitted: 6, sent: 3, refused: 2, pending: 1, sent_bytes: 180 };
+        assert!(stats.balances());
+        assert!(!SinkStats { pending: 0, ..stats }.balances());
+    }
+}

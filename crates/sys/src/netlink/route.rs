@@ -1,0 +1,128 @@
+//! Which way packets go: routes, and the neighbours that they lead to.
+
+use std::net::IpAddr;
+
+use linerate_base::{Error, ErrorKind, Result};
+use netlink_packet_core::NLM_F_DUMP;
+use netlink_packet_route::neighbour::{NeighbourAddress, NeighbourAttribute, NeighbourMessage};
+use netlink_packet_route::route::{RouteAddress, RouteAttribute, RouteMessage};
+use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
+
+use super::address::family;
+use super::exchange;
+
+/// The indexes of the links that have a default route, of either version of IP.
+///
+/// # Errors
+/// When the kernel does not answer.
+pub fn default_route_links() -> Result<Vec<u32>> {
+    let mut links = Vec::new();
+    for family in [AddressFamily::Inet, AddressFamily::Inet6] {
+        let mut message = RouteMessage::default();
+        message.header.address_family = family;
+        let request = RouteNetlinkMessage::GetRoute(message);
+        for object in exchange("list the routes", request, NLM_F_DUMP)? {
+            let RouteNetlinkMessage::NewRoute(route) = object else { continue };
+            if route.header.destination_prefix_length == 0 {
+                links.extend(route_links(&route));
+            }
+        }
+    }
+    Ok(links)
+}
+
+/// A route leads to one link, or to several that share the load.
+fn route_links(route: &RouteMessage) -> Vec<u32> {
+    let mut links = Vec::new();
+    for attribute in &route.attributes {
+        match attribute {
+            RouteAttribute::Oif(link) => links.push(*link),
+            RouteAttribute::MultiPath(hops) => {
+                links.extend(hops.iter().map(|hop| hop.interface_index));
+            }
+            _ => {}
+        }
+    }
+    links
+}
+
+/// Whom packets that leave by the link `index` for `destination` are given to first: the destination itself
+/// on the same network, else the gateway. Where no route leads by this link, Linux takes IPv4 destinations to be on
+/// the same network (`ip_route_output_key_hash_rcu` in `net/ipv4/route.c`, Linux 6.18).
+///
+/// # Errors
+/// [`ErrorKind::NotFound`] when it finds no way.
+pub fn next_hop(index: u32, destination: IpAddr) -> Result<IpAddr> {
+    let mut message = RouteMessage::default();
+    message.header.address_family = family(destination);
+    message.header.destination_prefix_length = if destination.is_ipv6() { 128 } else { 32 };
+    message.attributes =
+        vec![RouteAttribute::Destination(destination.into()), RouteAttribute::Oif(index)];
+    let asked = format!("find the route to {destination} (link {index})");
+    let none = || Error::new(ErrorKind::NotFound, &asked, "there is no route");
+    let objects = match exchange(&asked, RouteNetlinkMessage::GetRoute(message), 0) {
+        Ok(objects) => objects,
+        Err(error) if error.raw_os_error() == Some(libc::ENETUNREACH) => return Err(none()),
+        Err(error) => return Err(error),
+    };
+    let route = objects.into_iter().find_map(|object| match object {
+        RouteNetlinkMessage::NewRoute(route) => Some(route),
+        _ => None,
+    });
+    let route = route.filter(|route| route_links(route).contains(&index)).ok_or_else(none)?;
+    let gateway = route.attributes.iter().find_map(|attribute| match attribute {
+        RouteAttribute::Gateway(RouteAddress::Inet(address)) => Some(IpAddr::V4(*address)),
+        RouteAttribute::Gateway(RouteAddress::Inet6(address)) => Some(IpAddr::V6(*address)),
+        _ => None,
+    });
+    Ok(gateway.unwrap_or(destination))
+}
+
+/// The hardware address that the link's neighbour `address` is known to have; `None` when it is not known.
+///
+/// # Errors
+/// When the kernel does not answer.
+pub fn neighbour(index: u32, address: IpAddr) -> Result<Option<[u8; 6]>> {
+    let mut message = NeighbourMessage::default();
+    message.header.family = family(address);
+    let request = RouteNetlinkMessage::GetNeighbour(message);
+    let objects = exchange("list the neighbours", request, NLM_F_DUMP)?;
+    Ok(objects.into_iter().find_map(|object| match object {
+        RouteNetlinkMessage::NewNeighbour(found) if found.header.ifindex == index => {
+            hardware_address(&found, address)
+        }
+        _ => None,
+    }))
+}
+
+fn hardware_address(neighbour: &NeighbourMessage, address: IpAddr) -> Option<[u8; 6]> {
+    let is_it = neighbour.attributes.iter().any(|attribute| match attribute {
+        NeighbourAttribute::Destination(NeighbourAddress::Inet(found)) => {
+            IpAddr::V4(*found) == address
+        }
+        NeighbourAttribute::Destination(NeighbourAddress::Inet6(found)) => {
+            IpAddr::V6(*found) == address
+        }
+        _ => false,
+    });
+    let known = neighbour.attributes.iter().find_map(|attribute| match attribute {
+        NeighbourAttribute::LinkLayerAddress(bytes) => bytes.as_slice().try_into().ok(),
+        _ => None,
+    });
+    known.filter(|_| is_it)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::Ipv4Addr;
+
+    #[test]
+    fn loopback_leads_to_itself_and_has_no_default_route() {
+        let lo = crate::interface::index("lo").unwrap();
+        let here = IpAddr::V4(Ipv4Addr::LOCALHOST);
+        assert_eq!(next_hop(lo, here).unwrap(), here);
+        assert_eq!(neighbour(lo, here).unwrap(), None);
+        assert!(!default_route_links().unwrap().contains(&lo));
+    }
+}
