@@ -10,7 +10,7 @@ use crate::packet_socket::PacketSocket;
 pub const BATCH: usize = 64;
 
 /// Sends the first of `frames` and as many more, in order, as one call takes; returns how many:
-/// 0 when the device, or a peer right behind it, has no room at the moment.
+/// 0 when the device, or a peer right behind it, has no room at the moment. Never waits.
 ///
 /// The socket sends whole frames ([`Level::Link`](crate::packet_socket::Level)) on the interface
 /// that it is bound to.
@@ -31,10 +31,10 @@ pub fn send(socket: &PacketSocket, frames: &[IoSlice<'_>]) -> io::Result<usize> 
         message.msg_hdr.msg_iov = (&raw const *frame).cast_mut().cast();
         message.msg_hdr.msg_iovlen = 1;
     }
+    let fd = socket.as_fd().as_raw_fd();
     // SAFETY: the first `count` messages each point at one iovec, borrowed through the call.
-    let sent = unsafe {
-        libc::sendmmsg(socket.as_fd().as_raw_fd(), messages.as_mut_ptr(), count as u32, 0)
-    };
+    let sent =
+        unsafe { libc::sendmmsg(fd, messages.as_mut_ptr(), count as u32, libc::MSG_DONTWAIT) };
     usize::try_from(sent).or_else(|_| no_room(io::Error::last_os_error()))
 }
 
@@ -45,10 +45,13 @@ pub fn send(socket: &PacketSocket, frames: &[IoSlice<'_>]) -> io::Result<usize> 
 pub fn send_one(socket: &PacketSocket, frame: &[u8]) -> io::Result<bool> {
     let fd = socket.as_fd().as_raw_fd();
     // SAFETY: the frame is readable for its length during the call.
-    let sent = unsafe { libc::send(fd, frame.as_ptr().cast(), frame.len(), 0) };
+    let sent = unsafe { libc::send(fd, frame.as_ptr().cast(), frame.len(), libc::MSG_DONTWAIT) };
     if sent < 0 { no_room(io::Error::last_os_error()).map(|_| false) } else { Ok(true) }
 }
 
 fn no_room(error: io::Error) -> io::Result<usize> {
-    if error.raw_os_error() == Some(libc::ENOBUFS) { Ok(0) } else { Err(error) }
+    match error.raw_os_error() {
+        Some(libc::ENOBUFS | libc::EAGAIN) => Ok(0),
+        _ => Err(error),
+    }
 }

@@ -19,16 +19,7 @@ use crate::packet_socket::PacketSocket;
 pub const HEAD: usize = size_of::<libc::tpacket2_hdr>().next_multiple_of(libc::TPACKET_ALIGNMENT);
 
 /// The size of a block of slots, in bytes: of one, the kernel needs pages in a row.
-const BLOCK: usize = 1 << 16;
-
-/// What became of slots that were submitted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Completed {
-    /// Frames that the driver is done with.
-    pub sent: usize,
-    /// Frames that the kernel refuses, for their length.
-    pub refused: usize,
-}
+const BLOCK: usize = 1 << 17;
 
 /// The process's end of a transmit ring.
 #[derive(Debug)]
@@ -50,7 +41,7 @@ impl TxRing {
     /// `ENOMEM` when the kernel has no such memory.
     ///
     /// # Panics
-    /// When a frame has more than 65,000 bytes.
+    /// When a frame has more than 131,040 bytes.
     pub fn new(socket: &PacketSocket, slots: usize, longest: usize) -> io::Result<Self> {
         let stride = (HEAD + longest).next_power_of_two();
         assert!(stride <= BLOCK, "frames of {longest} bytes");
@@ -115,8 +106,8 @@ impl TxRing {
     /// Has the kernel send what is marked. `false` when the device had no room for all: they stay marked.
     ///
     /// # Errors
-    /// `EMSGSIZE` for a frame that is too long, which [`complete`](Self::complete) tells of, too; `ENETDOWN` when the
-    /// interface is down, `ENXIO` when it is gone.
+    /// `EMSGSIZE` for a frame that is too long, at which the kernel stays until it is
+    /// [withdrawn](Self::withdraw); `ENETDOWN` when the interface is down, `ENXIO` when it is gone.
     pub fn kick(&self, socket: &PacketSocket) -> io::Result<bool> {
         let fd = socket.as_fd().as_raw_fd();
         // SAFETY: a null buffer of no bytes; the frames are in the ring.
@@ -131,22 +122,35 @@ impl TxRing {
         }
     }
 
-    /// Takes back the slots, oldest first, that the kernel is done with.
-    pub fn complete(&mut self) -> Completed {
-        let mut completed = Completed::default();
+    /// How many frames, the oldest first, the driver is done with since the last call. Their slots are free again.
+    pub fn complete(&mut self) -> usize {
+        let before = self.outstanding;
         while self.outstanding > 0 {
             let oldest = (self.next + self.slots - self.outstanding) % self.slots;
-            match self.load_status(oldest) {
-                AVAILABLE => completed.sent += 1,
-                libc::TP_STATUS_WRONG_FORMAT => {
-                    self.status(oldest).store(AVAILABLE, Ordering::Release);
-                    completed.refused += 1;
-                }
-                _ => break,
+            if self.load_status(oldest) != AVAILABLE {
+                break;
             }
             self.outstanding -= 1;
         }
-        completed
+        before - self.outstanding
+    }
+
+    /// Takes back the frames, the newest first, that the kernel has not begun to send or refuses; returns how
+    /// many. They are not sent.
+    pub fn withdraw(&mut self) -> usize {
+        let before = self.outstanding;
+        while self.outstanding > 0 {
+            let newest = (self.next + self.slots - 1) % self.slots;
+            match self.load_status(newest) {
+                libc::TP_STATUS_SEND_REQUEST | libc::TP_STATUS_WRONG_FORMAT => {}
+                _ => break,
+            }
+            // The kernel reads slots during `kick` only, which has returned.
+            self.status(newest).store(AVAILABLE, Ordering::Release);
+            self.next = newest;
+            self.outstanding -= 1;
+        }
+        before - self.outstanding
     }
 
     /// Slots that were submitted and are not completed.
@@ -195,13 +199,25 @@ mod tests {
         ring.submit(&[60, 60, 60]);
         assert_eq!(ring.acquire(9).len(), 1024, "up to the end of the memory");
         leave(&ring, 1, AVAILABLE);
-        assert_eq!(ring.complete(), Completed::default(), "the second waits for the first");
+        assert_eq!(ring.complete(), 0, "the second waits for the first");
         leave(&ring, 0, AVAILABLE | libc::TP_STATUS_TS_SOFTWARE);
-        assert_eq!(ring.complete(), Completed { sent: 2, refused: 0 });
-        leave(&ring, 2, libc::TP_STATUS_WRONG_FORMAT);
-        assert_eq!(ring.complete(), Completed { sent: 0, refused: 1 });
+        assert_eq!(ring.complete(), 2);
+        leave(&ring, 2, AVAILABLE);
         ring.submit(&[60]);
+        assert_eq!(ring.complete(), 1);
         assert_eq!(ring.acquire(9).len(), 3 * 1024, "from the beginning again");
+    }
+
+    #[test]
+    fn what_is_not_sent_can_be_withdrawn() {
+        let mut ring = ring();
+        ring.submit(&[60; 4]);
+        leave(&ring, 0, libc::TP_STATUS_SENDING);
+        leave(&ring, 1, libc::TP_STATUS_WRONG_FORMAT);
+        assert_eq!((ring.withdraw(), ring.outstanding()), (3, 1));
+        ring.submit(&[60]);
+        leave(&ring, 1, AVAILABLE);
+        assert_eq!(ring.complete(), 0, "the first is still being sent");
     }
 
     #[test]

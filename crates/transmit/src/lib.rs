@@ -2,16 +2,24 @@
 //!
 //! - [`template`]: packets that vary, written as Scapy's users write them
 //! - [`pacing`]: when each of them leaves
+//! - [`sink`]: what takes them
+//! - [`run`](run()): the loop that brings the three together
+//! - [`host`]: the interface that sends, and what lies behind it
 //! - [`permutation`]: every number below a limit once, in an order that looks random
 //! - [`space`]: sets of numbers with random access
 //! - [`blocklist`]: addresses that nothing is sent to
 
 pub mod blocklist;
+pub mod host;
 pub mod pacing;
 pub mod permutation;
+mod run;
+pub mod sink;
 pub mod space;
 pub mod template;
 
 pub use blocklist::Blocklist;
+pub use host::Outlet;
 pub use permutation::Permutation;
+pub use run::{BATCH, End, Plan, Report, run};
 pub use template::Template;

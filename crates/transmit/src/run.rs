@@ -1,0 +1,156 @@
+//! Sending: a template's packets, when they are due, to a sink.
+
+use std::hint;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use linerate_base::{Result, Sink, SinkStats};
+
+use crate::pacing::{Pace, Rate, Schedule};
+use crate::template::Template;
+
+/// What is to be sent, how fast, and how much of it.
+#[derive(Clone, Debug)]
+pub struct Plan<'a> {
+    /// The packets.
+    pub template: &'a Template,
+    /// How fast they leave.
+    pub pace: Pace,
+    /// How many; `None`: until the time is over or somebody stops it.
+    pub count: Option<u64>,
+    /// For how long packets are due.
+    pub duration: Option<Duration>,
+}
+
+/// Why sending ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// All were sent.
+    Complete,
+    /// The time was over.
+    Time,
+    /// It was stopped.
+    Stopped,
+}
+
+/// What was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// What became of the packets.
+    pub stats: SinkStats,
+    /// From the beginning until the last was handed over.
+    pub elapsed: Duration,
+    /// Time that the schedule was moved because packets could not leave when they were due.
+    pub lost: Duration,
+    /// Why it ended; `None` for an error.
+    pub end: Option<End>,
+}
+
+/// The most packets that are made and submitted together.
+pub const BATCH: usize = 64;
+
+/// How long to wait for a sink without room before asking again.
+const PAUSE: Duration = Duration::from_micros(20);
+
+/// The longest sleep: so soon a stop is noticed.
+const NAP: Duration = Duration::from_millis(20);
+
+/// Sleeps end late by about as much as this; the rest of a wait is spent on the processor.
+const SLACK: Duration = Duration::from_micros(100);
+
+/// Sends until the plan is done, or `stop`, which is asked every 50 ms or more often, says true.
+///
+/// # Errors
+/// Those of the sink, and of a pace that makes no sense; the report is of what was sent before.
+pub fn run(plan: &Plan<'_>, sink: &mut dyn Sink, stop: &dyn Fn() -> bool) -> (Report, Result<()>) {
+    let schedule = match Schedule::new(&plan.pace) {
+        Ok(schedule) => schedule,
+        Err(error) => return (report(sink, Duration::ZERO, 0, None), Err(error)),
+    };
+    let start = Instant::now();
+    let mut sender = Sender { plan, schedule, start, next: 0 };
+    let sent = sender.send(sink, stop);
+    let flushed = sink.flush();
+    let end = sent.as_ref().ok().filter(|_| flushed.is_ok()).copied();
+    (report(sink, start.elapsed(), sender.schedule.lost(), end), sent.map(drop).and(flushed))
+}
+
+fn report(sink: &dyn Sink, elapsed: Duration, lost: u64, end: Option<End>) -> Report {
+    Report { stats: sink.stats(), elapsed, lost: Duration::from_nanos(lost), end }
+}
+
+struct Sender<'a> {
+    plan: &'a Plan<'a>,
+    schedule: Schedule,
+    start: Instant,
+    /// The next packet's number.
+    next: u64,
+}
+
+impl Sender<'_> {
+    fn send(&mut self, sink: &mut dyn Sink, stop: &dyn Fn() -> bool) -> Result<End> {
+        loop {
+            let now = self.now();
+            if let Some(end) = self.end(now, stop) {
+                return Ok(end);
+            }
+            self.schedule.catch_up(now);
+            match self.schedule.due().checked_sub(now) {
+                Some(early @ 1..) => wait(Duration::from_nanos(early)),
+                _ => self.send_due(now, sink)?,
+            }
+        }
+    }
+
+    fn now(&self) -> u64 {
+        self.start.elapsed().as_nanos() as u64
+    }
+
+    fn end(&self, now: u64, stop: &dyn Fn() -> bool) -> Option<End> {
+        if stop() {
+            return Some(End::Stopped);
+        }
+        if Some(self.next) == self.plan.count {
+            return Some(End::Complete);
+        }
+        self.is_over(now).then_some(End::Time)
+    }
+
+    /// With a rate, so many packets are sent as are due in the time; else as many as there is time for.
+    fn is_over(&self, now: u64) -> bool {
+        let time = if self.plan.pace.rate == Rate::Unlimited { now } else { self.schedule.due() };
+        self.plan.duration.is_some_and(|span| u128::from(time) >= span.as_nanos())
+    }
+
+    /// Sends what is due by `now`, a batch at most.
+    fn send_due(&mut self, now: u64, sink: &mut dyn Sink) -> Result<()> {
+        let left = self.plan.count.map_or(u64::MAX, |count| count - self.next);
+        let most = usize::try_from(left).unwrap_or(BATCH).min(BATCH);
+        let mut slots = sink.acquire(most)?;
+        if slots.room() == 0 {
+            thread::sleep(PAUSE);
+            return Ok(());
+        }
+        while slots.room() > 0 && self.schedule.due() <= now && !self.is_over(now) {
+            let mut length = 0;
+            slots.push(|slot| {
+                length = self.plan.template.fill(self.next, slot);
+                length
+            });
+            self.schedule.sent(length);
+            self.next += 1;
+        }
+        sink.submit()
+    }
+}
+
+/// Waits for so long, or for a nap.
+fn wait(early: Duration) {
+    if early > SLACK {
+        return thread::sleep((early - SLACK).min(NAP));
+    }
+    let start = Instant::now();
+    while start.elapsed() < early {
+        hint::spin_loop();
+    }
+}

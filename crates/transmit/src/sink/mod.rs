@@ -1,0 +1,21 @@
+//! Sinks: what takes frames, behind [`linerate_base::Sink`].
+//!
+//! - `ring`: a memory-mapped ring of the kernel (`PACKET_TX_RING`), one system call for all frames in it
+//! - `mmsg`: sendmmsg(2), up to 64 frames with one system call
+//! - `socket`: send(2), a system call for each frame
+//! - `file`: a savefile
+//!
+//! All promise that `submitted = sent + refused + pending` at any time. Where a device has no room they wait for it
+//! for [a moment](port::PATIENCE) before they count frames as refused. A device that takes a frame may still lose
+//! it; its own counters tell.
+
+mod buffer;
+mod file;
+mod mmsg;
+mod open;
+mod port;
+mod ring;
+mod socket;
+
+pub use file::FileSink;
+pub use open::{Backend, Config, Opened, open};

@@ -1,0 +1,126 @@
+//! Choosing a sink.
+
+use std::fmt;
+use std::str::FromStr;
+
+use linerate_base::{Error, ErrorKind, Result, Sink};
+
+use super::mmsg::MmsgSink;
+use super::port::Port;
+use super::ring::RingSink;
+use super::socket::SocketSink;
+
+/// A way out of the host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Backend {
+    /// A ring shared with the kernel.
+    Ring,
+    /// Up to 64 frames with one system call.
+    Mmsg,
+    /// A system call for each frame.
+    Socket,
+}
+
+impl Backend {
+    /// All of them, the best first.
+    pub const ALL: [Self; 3] = [Self::Ring, Self::Mmsg, Self::Socket];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Ring => "ring",
+            Self::Mmsg => "mmsg",
+            Self::Socket => "socket",
+        }
+    }
+}
+
+impl fmt::Display for Backend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Backend {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        let names = Self::ALL.map(Self::name).join(", ");
+        let found = Self::ALL.into_iter().find(|backend| backend.name() == text);
+        found.ok_or_else(|| format!("there is no back end `{text}`: they are {names}"))
+    }
+}
+
+/// What is to be opened.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The interface to send from, in the calling thread's namespace.
+    pub interface: String,
+    /// The way out; `None` chooses the best that works.
+    pub backend: Option<Backend>,
+    /// Frames that can wait at a time, at least 1.
+    pub slots: usize,
+    /// Bytes of the longest frame.
+    pub longest: usize,
+}
+
+/// A sink that was opened, and how.
+pub struct Opened {
+    /// The sink.
+    pub sink: Box<dyn Sink + Send>,
+    /// The back end that it is of.
+    pub backend: Backend,
+    /// What is other than best, one line each, for the user to read.
+    pub notes: Vec<String>,
+}
+
+/// Opens a sink on an interface.
+///
+/// # Errors
+/// - [`ErrorKind::Permission`] without CAP_NET_RAW; the advice is the command that gives it.
+/// - [`ErrorKind::NotFound`] when there is no such interface, [`ErrorKind::Down`] when it is down or has no carrier.
+/// - [`ErrorKind::Exhausted`] when there is no memory for a ring that was asked for.
+pub fn open(config: &Config) -> Result<Opened> {
+    if let Some(backend) = config.backend {
+        return Ok(Opened { sink: one(config, backend)?, backend, notes: Vec::new() });
+    }
+    match one(config, Backend::Ring) {
+        Ok(sink) => Ok(Opened { sink, backend: Backend::Ring, notes: Vec::new() }),
+        Err(error) if is_about_rings(&error) => {
+            let notes = vec![format!("sending by system calls, without a ring: {error}")];
+            let sink = one(config, Backend::Mmsg)?;
+            Ok(Opened { sink, backend: Backend::Mmsg, notes })
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// True for errors that another back end does not have.
+fn is_about_rings(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Exhausted | ErrorKind::Unsupported | ErrorKind::Invalid)
+}
+
+fn one(config: &Config, backend: Backend) -> Result<Box<dyn Sink + Send>> {
+    let port = Port::open(&config.interface)?;
+    let (slots, longest) = (config.slots, config.longest);
+    Ok(match backend {
+        Backend::Socket => Box::new(SocketSink::new(port, slots, longest)),
+        Backend::Mmsg => Box::new(MmsgSink::new(port, slots, longest)),
+        Backend::Ring => {
+            let asked = format!("make a transmit ring on {}", config.interface);
+            Box::new(RingSink::new(port, slots, longest).map_err(|e| Error::system(asked, e))?)
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_back_ends_are_one_to_one() {
+        for backend in Backend::ALL {
+            assert_eq!(backend.to_string().parse(), Ok(backend));
+        }
+        assert!("rocket".parse::<Backend>().unwrap_err().contains("ring, mmsg, socket"));
+    }
+}

@@ -1,0 +1,89 @@
+//! Labs, templates, and what arrives.
+
+use std::time::Duration;
+
+use linerate_base::{Result, Source};
+use linerate_capture::{self as capture, Capture, Interrupt};
+use linerate_lab::{Host, Lab, need};
+use linerate_transmit::pacing::{Pace, Rate};
+use linerate_transmit::sink::{Backend, Config, Opened, open};
+use linerate_transmit::{Blocklist, Outlet, Plan, Report, Template, run};
+
+/// A silent pair of hosts, or `None` without root.
+pub(crate) fn quiet_pair() -> Option<Lab> {
+    let plan = Lab::plan().host("a").host("b").quiet().without_offloads();
+    need::root().then(|| plan.build().unwrap())
+}
+
+/// The template, filled in as on the host's interface.
+pub(crate) fn template(host: &Host, text: &str) -> Template {
+    let compile = || {
+        let outlet = Outlet::find(host.interface()).unwrap();
+        Template::compile(text, &outlet, &Blocklist::default(), 7)
+    };
+    host.run(compile).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// A plan that sends a template once, as fast as it can.
+pub(crate) fn once(template: &Template) -> Plan<'_> {
+    let count = Some(u64::try_from(template.count()).unwrap());
+    Plan { template, pace: Pace::new(Rate::Unlimited), count, duration: None }
+}
+
+pub(crate) fn open_on(host: &Host, backend: Option<Backend>, longest: usize) -> Result<Opened> {
+    let config = Config { interface: host.interface().into(), backend, slots: 256, longest };
+    host.run(|| open(&config))
+}
+
+/// Sends from the host by the back end.
+pub(crate) fn send(host: &Host, backend: Backend, plan: &Plan<'_>) -> (Report, Result<()>) {
+    let longest = plan.template.longest();
+    let config =
+        Config { interface: host.interface().into(), backend: Some(backend), slots: 256, longest };
+    host.run(|| {
+        let mut opened = open(&config).unwrap_or_else(|error| panic!("{error}"));
+        let (report, result) = run(plan, &mut *opened.sink, &|| false);
+        assert!(report.stats.balances(), "{report:?}");
+        assert_eq!(report.stats.pending, 0, "{report:?}");
+        (report, result)
+    })
+}
+
+/// Everything that comes to the host from now on.
+pub(crate) fn listen(host: &Host) -> Capture {
+    let config = capture::Config {
+        backend: Some(capture::Backend::Ring),
+        direction: capture::Directions::In,
+        buffer: 32 << 20,
+        ..capture::Config::new(host.interface(), Interrupt::new().unwrap())
+    };
+    host.run(|| capture::open(&config)).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// What came, until there are `count` or nothing has come for long; and that no more came.
+pub(crate) fn fetch(capture: &mut Capture, count: usize) -> Vec<Vec<u8>> {
+    let mut packets = Vec::new();
+    let mut silent = 0;
+    while packets.len() < count && silent < 50 {
+        let batch = capture.source.next_batch(Duration::from_millis(100)).unwrap().unwrap();
+        silent = if batch.is_empty() { silent + 1 } else { 0 };
+        packets.extend(batch.iter().map(|packet| packet.data.to_vec()));
+    }
+    capture.source.stop().unwrap();
+    while let Some(batch) = capture.source.next_batch(Duration::ZERO).unwrap() {
+        packets.extend(batch.iter().map(|packet| packet.data.to_vec()));
+    }
+    assert_eq!(capture.source.stats().unwrap().dropped, 0);
+    packets
+}
+
+/// The packets that the template stands for, in order.
+pub(crate) fn expected(template: &Template, count: u64) -> Vec<Vec<u8>> {
+    let packet = |number| {
+        let mut slot = vec![0; template.longest()];
+        let length = template.fill(number, &mut slot);
+        slot.truncate(length);
+        slot
+    };
+    (0..count).map(packet).collect()
+}

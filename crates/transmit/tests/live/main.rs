@@ -1,0 +1,6 @@
+//! Real packets between hosts made for the purpose.
+
+mod common;
+mod delivery;
+mod faults;
+mod rhythm;

@@ -1,0 +1,66 @@
+//! When packets leave, as far as that can be told without a clock that others disturb.
+
+use std::cell::Cell;
+use std::time::Duration;
+
+use linerate_transmit::pacing::{Pace, Rate};
+use linerate_transmit::sink::{Backend, Config, open};
+use linerate_transmit::{End, Plan, run};
+
+use crate::common::*;
+
+#[test]
+fn a_time_at_a_rate_is_a_number_of_packets() {
+    let Some(lab) = quiet_pair() else { return };
+    let a = lab.host("a");
+    let template = template(a, &format!("IP(dst='{}')/UDP()", lab.host("b").ipv4()));
+    for burst in [1, 8] {
+        let pace = Pace { burst, ..Pace::new(Rate::Frames(2_000_000)) };
+        let duration = Duration::from_millis(100);
+        let plan = Plan { template: &template, pace, count: None, duration: Some(duration) };
+        let (report, result) = send(a, Backend::Mmsg, &plan);
+        result.unwrap();
+        assert_eq!(report.end, Some(End::Time));
+        // What the machine held up is told, and so is missing.
+        let due = (duration - report.lost).as_nanos() as u64;
+        let gap = 500_000 * u64::from(burst);
+        assert_eq!(report.stats.sent, due.div_ceil(gap) * u64::from(burst), "{report:?}");
+        assert!(report.elapsed >= Duration::from_millis(90), "{report:?}");
+    }
+}
+
+#[test]
+fn without_a_rate_the_time_ends_it() {
+    let Some(lab) = quiet_pair() else { return };
+    let a = lab.host("a");
+    let template = template(a, &format!("IP(dst='{}')/UDP()", lab.host("b").ipv4()));
+    let duration = Some(Duration::from_millis(20));
+    let plan = Plan { count: None, duration, ..once(&template) };
+    let (report, result) = send(a, Backend::Ring, &plan);
+    result.unwrap();
+    assert_eq!(report.end, Some(End::Time));
+    assert!(report.stats.sent > 0 && report.elapsed >= Duration::from_millis(20), "{report:?}");
+}
+
+#[test]
+fn a_stop_ends_a_long_wait() {
+    let Some(lab) = quiet_pair() else { return };
+    let a = lab.host("a");
+    let template = template(a, &format!("IP(dst='{}')/UDP()", lab.host("b").ipv4()));
+    // One packet in 1000 seconds: the second is waited for.
+    let plan = Plan { pace: Pace::new(Rate::Frames(1)), count: None, ..once(&template) };
+    let config = Config {
+        interface: a.interface().into(),
+        backend: Some(Backend::Socket),
+        slots: 64,
+        longest: 60,
+    };
+    a.run(|| {
+        let mut opened = open(&config).unwrap_or_else(|error| panic!("{error}"));
+        let asked = Cell::new(0);
+        let stop = || asked.replace(asked.get() + 1) == 5;
+        let (report, result) = run(&plan, &mut *opened.sink, &stop);
+        result.unwrap();
+        assert_eq!((report.end, report.stats.sent), (Some(End::Stopped), 1));
+    });
+}
