@@ -6,6 +6,7 @@
 //! - [`filter`]: the pcap-filter language, compiled
 //! - [`bpf`]: the programs that it compiles to
 //! - [`capture`]: live interfaces and savefiles as sources of packets
+//! - [`transmit`]: templates of packets, pacing, and interfaces as sinks of packets
 //! - [`savefile`]: pcap and pcapng, read and written
 //! - [`wire`]: what a packet's bytes mean, as text and as data
 //! - [`lab`]: hosts on one wire, for tests and benches
@@ -42,4 +43,5 @@ pub use linerate_filter as filter;
 pub use linerate_lab as lab;
 pub use linerate_savefile as savefile;
 pub use linerate_sys as sys;
+pub use linerate_transmit as transmit;
 pub use linerate_wire as wire;

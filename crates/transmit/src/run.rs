@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use linerate_base::{Result, Sink, SinkStats};
 
-use crate::pacing::{Pace, Rate, Schedule};
+use crate::pacing::{Pace, Rate, Schedule, wire_bits};
 use crate::template::Template;
 
 /// What is to be sent, how fast, and how much of it.
@@ -34,10 +34,12 @@ pub enum End {
 }
 
 /// What was sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// What became of the packets.
     pub stats: SinkStats,
+    /// Bits that the packets take of an Ethernet wire, those that were refused included.
+    pub wire_bits: u64,
     /// From the beginning until the last was handed over.
     pub elapsed: Duration,
     /// Time that the schedule was moved because packets could not leave when they were due.
@@ -61,22 +63,23 @@ const SLACK: Duration = Duration::from_micros(100);
 /// Sends until the plan is done, or `stop`, which is asked every 50 ms or more often, says true.
 ///
 /// # Errors
-/// Those of the sink, and of a pace that makes no sense; the report is of what was sent before.
+/// Those of the sink, and of a pace that makes no sense; the report is of what was sent all the same.
 pub fn run(plan: &Plan<'_>, sink: &mut dyn Sink, stop: &dyn Fn() -> bool) -> (Report, Result<()>) {
-    let schedule = match Schedule::new(&plan.pace) {
-        Ok(schedule) => schedule,
-        Err(error) => return (report(sink, Duration::ZERO, 0, None), Err(error)),
-    };
     let start = Instant::now();
-    let mut sender = Sender { plan, schedule, start, next: 0 };
+    let mut sender = match Schedule::new(&plan.pace) {
+        Ok(schedule) => Sender { plan, schedule, start, next: 0, wire_bits: 0 },
+        Err(error) => return (Report::default(), Err(error)),
+    };
     let sent = sender.send(sink, stop);
     let flushed = sink.flush();
-    let end = sent.as_ref().ok().filter(|_| flushed.is_ok()).copied();
-    (report(sink, start.elapsed(), sender.schedule.lost(), end), sent.map(drop).and(flushed))
-}
-
-fn report(sink: &dyn Sink, elapsed: Duration, lost: u64, end: Option<End>) -> Report {
-    Report { stats: sink.stats(), elapsed, lost: Duration::from_nanos(lost), end }
+    let report = Report {
+        stats: sink.stats(),
+        wire_bits: sender.wire_bits,
+        elapsed: start.elapsed(),
+        lost: Duration::from_nanos(sender.schedule.lost()),
+        end: sent.as_ref().ok().filter(|_| flushed.is_ok()).copied(),
+    };
+    (report, sent.map(drop).and(flushed))
 }
 
 struct Sender<'a> {
@@ -85,6 +88,7 @@ struct Sender<'a> {
     start: Instant,
     /// The next packet's number.
     next: u64,
+    wire_bits: u64,
 }
 
 impl Sender<'_> {
@@ -138,6 +142,7 @@ impl Sender<'_> {
                 length
             });
             self.schedule.sent(length);
+            self.wire_bits += wire_bits(length);
             self.next += 1;
         }
         sink.submit()

@@ -10,6 +10,7 @@ mod interfaces;
 mod print;
 mod read;
 mod save;
+mod send;
 mod simulate;
 mod stat;
 
@@ -20,12 +21,13 @@ pub(crate) use interfaces::InterfacesArgs;
 pub(crate) use print::PrintArgs;
 pub(crate) use read::ReadArgs;
 pub(crate) use save::{FormatArg, SaveArgs};
+pub(crate) use send::{Count, SendArgs};
 pub(crate) use simulate::{SimulateArg, SimulateArgs};
 pub(crate) use stat::StatArgs;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-/// Capture, filter, read and measure packets at line rate on a stock Linux kernel.
+/// Capture, filter, read, send and measure packets at line rate on a stock Linux kernel.
 #[derive(Debug, Parser)]
 #[command(name = "linerate", version, max_term_width = 100, after_help = EXAMPLES)]
 pub(crate) struct Cli {
@@ -51,6 +53,7 @@ Exit status: 0 success, 1 error, 2 usage, 3 packets were lost (with --strict).";
 pub(crate) enum Command {
     Capture(Box<CaptureArgs>),
     Read(Box<ReadArgs>),
+    Send(Box<SendArgs>),
     Stat(StatArgs),
     Filter(FilterArgs),
     Interfaces(InterfacesArgs),

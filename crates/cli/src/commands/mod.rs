@@ -6,6 +6,7 @@ mod documents;
 mod filter;
 mod interfaces;
 mod read;
+mod send;
 mod stat;
 
 use anyhow::Result;
@@ -22,6 +23,7 @@ pub(crate) fn run(command: Command) -> Result<Outcome> {
     match command {
         Command::Capture(args) => capture::run(&args),
         Command::Read(args) => read::run(&args),
+        Command::Send(args) => send::run(&args),
         Command::Stat(args) => stat::run(&args),
         Command::Filter(args) => filter::run(&args),
         Command::Interfaces(args) => interfaces::run(&args),

@@ -11,6 +11,7 @@ mod peers;
 mod privileges;
 mod read;
 mod rotation;
+mod send;
 mod stat;
 mod support;
 mod threads;

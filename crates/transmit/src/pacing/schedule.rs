@@ -66,8 +66,8 @@ impl Schedule {
         if matches!(pace.gaps, Gaps::OnOff(on, _) if on.is_zero()) {
             return refuse("with no time to be on there is nothing but silence");
         }
-        if pace.rate == Rate::Unlimited && pace.gaps == Gaps::Poisson {
-            return refuse("random gaps need a rate");
+        if pace.rate == Rate::Unlimited && pace.gaps != Gaps::Constant {
+            return refuse("gaps that vary need a rate");
         }
         let ramp = match pace.ramp {
             None => None,
@@ -127,6 +127,9 @@ impl Schedule {
 
     /// It is `now`: where a sender is late by more than it may make up for, the rest of the schedule moves.
     pub fn catch_up(&mut self, now: u64) {
+        if self.pace.rate == Rate::Unlimited {
+            return;
+        }
         let late = now.saturating_sub(self.due());
         self.lost += late.saturating_sub(CATCH_UP);
     }
@@ -247,7 +250,9 @@ mod tests {
 
     #[test]
     fn without_a_limit_all_is_due_at_once() {
-        assert_eq!(times(schedule("max"), 3, 60), [0, 0, 0]);
+        let mut schedule = schedule("max");
+        schedule.catch_up(1 << 40);
+        assert_eq!(times(schedule, 3, 60), [0, 0, 0]);
     }
 
     #[test]
@@ -259,6 +264,7 @@ mod tests {
             Pace { rate: Rate::Bits(0), ..plain },
             Pace { gaps: Gaps::OnOff(Duration::ZERO, second), ..plain },
             Pace { gaps: Gaps::Poisson, rate: Rate::Unlimited, ..plain },
+            Pace { gaps: Gaps::OnOff(second, second), rate: Rate::Unlimited, ..plain },
             Pace { ramp: Some(Ramp { from: Rate::Bits(1), over: second }), ..plain },
         ] {
             assert!(Schedule::new(&pace).is_err(), "{pace:?}");

@@ -36,8 +36,12 @@ fn finalise(state: u64) -> u64 {
 }
 
 /// The number below `count`, at most 2^64, that `random` stands for, near-uniform: by multiplication
-/// (Lemire, "Fast random integer generation in an interval", 2019), without its rejections.
+/// (Lemire, "Fast random integer generation in an interval", 2019), without its rejections. Up to 2^32 numbers 64
+/// bits are enough for it, which is what a program in the kernel has.
 pub(crate) fn below(random: u64, count: u128) -> u64 {
+    if count <= 1 << 32 {
+        return ((random >> 32) * count as u64) >> 32;
+    }
     ((u128::from(random) * (count - 1) + u128::from(random)) >> 64) as u64
 }
 
@@ -64,6 +68,9 @@ mod tests {
     #[test]
     fn numbers_stay_below_the_count() {
         assert_eq!((below(u64::MAX, 10), below(0, 10), below(u64::MAX, 1)), (9, 0, 0));
-        assert_eq!(below(u64::MAX, 1 << 64), u64::MAX);
+        assert_eq!(
+            (below(u64::MAX, 1 << 32), below(u64::MAX, 1 << 64)),
+            (u32::MAX.into(), u64::MAX)
+        );
     }
 }

@@ -1,0 +1,140 @@
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+use clap::Args;
+use linerate::transmit::pacing::{Gaps, Ramp, Rate};
+
+use super::PrintArgs;
+use crate::units;
+
+/// Send packets that vary, at an exact rate.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct SendArgs {
+    /// The interface to send from.
+    #[arg(short = 'i', long, value_name = "IF")]
+    pub(crate) interface: String,
+
+    /// How fast: 2.5Mpps, 10Gbps (preambles and gaps counted), or `max`; 1000 a second unless named.
+    #[arg(short = 'r', long, value_name = "RATE")]
+    pub(crate) rate: Option<Rate>,
+
+    /// End after this many packets, or `all`, each combination once; 10,000 at most unless named.
+    #[arg(short = 'c', long, value_name = "N", value_parser = count)]
+    pub(crate) count: Option<Count>,
+
+    /// End after this time.
+    #[arg(long = "for", value_name = "TIME", value_parser = units::duration)]
+    pub(crate) duration: Option<Duration>,
+
+    /// Packets that leave at once, back to back.
+    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) burst: u32,
+
+    /// The gaps between bursts: `constant`, `poisson`, or times on and off as in 10ms/90ms.
+    #[arg(long, value_name = "KIND", default_value = "constant", value_parser = gaps)]
+    pub(crate) gaps: Gaps,
+
+    /// Begin at another rate and reach that of --rate after a time: 1000/10s.
+    #[arg(long, value_name = "RATE/TIME", value_parser = ramp, requires = "rate")]
+    pub(crate) ramp: Option<Ramp>,
+
+    /// Decides the order of permutations and what is random; without it, chance does.
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+
+    /// Leave out destinations on this list: a prefix, an address or a range to a line.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) blocklist: Option<PathBuf>,
+
+    /// Print the first packets, 10 unless named, and send nothing.
+    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "10", conflicts_with = "write")]
+    pub(crate) show: Option<u64>,
+
+    /// Write the packets to this savefile, and send nothing.
+    #[arg(short = 'w', long, value_name = "FILE")]
+    pub(crate) write: Option<PathBuf>,
+
+    /// The way out of the host: ring, mmsg or socket; without it, the best that works here.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) backend: Option<linerate::transmit::sink::Backend>,
+
+    /// Send on an interface by which a default route leads, too.
+    #[arg(long)]
+    pub(crate) on_real_network: bool,
+
+    #[command(flatten)]
+    pub(crate) print: PrintArgs,
+
+    /// The packets, as Scapy has them, with several values for what varies.
+    #[arg(value_name = "PACKETS")]
+    pub(crate) packets: String,
+}
+
+/// How many packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Count {
+    /// Each combination of what varies once.
+    All,
+    /// So many.
+    Of(u64),
+}
+
+fn count(text: &str) -> Result<Count, String> {
+    match text.parse() {
+        Ok(0) => Err("no packet at all is not worth sending".into()),
+        Ok(count) => Ok(Count::Of(count)),
+        Err(_) if text == "all" => Ok(Count::All),
+        Err(_) => Err(format!("expected a number or `all`, found `{text}`")),
+    }
+}
+
+fn gaps(text: &str) -> Result<Gaps, String> {
+    match (text, text.split_once('/')) {
+        ("constant", _) => Ok(Gaps::Constant),
+        ("poisson", _) => Ok(Gaps::Poisson),
+        (_, Some((on, off))) => Ok(Gaps::OnOff(units::duration(on)?, units::duration(off)?)),
+        _ => Err(format!("expected constant, poisson, or times as in 10ms/90ms, found `{text}`")),
+    }
+}
+
+fn ramp(text: &str) -> Result<Ramp, String> {
+    let parts = text.rsplit_once('/').filter(|(rate, _)| !rate.is_empty());
+    let (from, over) =
+        parts.ok_or_else(|| format!("expected a ramp as in 1000/10s, found `{text}`"))?;
+    Ok(Ramp { from: Rate::from_str(from)?, over: units::duration(over)? })
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  linerate send -i veth0 --show 'IP(dst=\"10.0.0.2\")/UDP(dport=[53, 123])/Raw(size=18)'
+                                                       print, send nothing
+  linerate send -i veth0 'IP(dst=\"10.0.0.2\")/ICMP(seq=0-99)'
+                                                       a hundred pings
+  linerate send -i veth0 -r 1Mpps -c all 'IP(dst=permute(\"10.64.0.0/10\"))/TCP(dport=80, flags=\"S\")'
+                                                       a SYN to each address once, in random order
+  linerate send -i veth0 -r 1Gbps --for 10s 'IP(dst=\"10.0.0.2\")/UDP()/Raw(size=\"imix\")'
+                                                       a load of mixed sizes
+
+Values: 80, 1024-65535, \"10.0.0.0/8\", [80, 443]; one after the other, or permute(...) each once in random
+order, random(...) any at any time. Lengths, checksums and addresses of the interface and of the next hop are filled in.";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_gaps_and_ramps_are_read() {
+        assert_eq!((count("7"), count("all")), (Ok(Count::Of(7)), Ok(Count::All)));
+        assert!(count("0").is_err() && count("some").is_err());
+        let millis = Duration::from_millis;
+        assert_eq!(gaps("10ms/90ms"), Ok(Gaps::OnOff(millis(10), millis(90))));
+        assert_eq!(gaps("poisson"), Ok(Gaps::Poisson));
+        assert!(gaps("10ms").is_err() && gaps("a/b").is_err());
+        let ramp_of = |from, seconds| Ok(Ramp { from, over: Duration::from_secs(seconds) });
+        assert_eq!(ramp("1kpps/10s"), ramp_of(Rate::Frames(1_000_000), 10));
+        assert_eq!(ramp("1Mbit/s/2s"), ramp_of(Rate::Bits(1_000_000), 2));
+        assert!(ramp("1000").is_err() && ramp("/1s").is_err());
+    }
+}

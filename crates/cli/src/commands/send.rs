@@ -1,0 +1,173 @@
+//! `linerate send`: packets that vary, to an interface.
+
+mod summary;
+
+use std::collections::hash_map::RandomState;
+use std::fs;
+use std::hash::{BuildHasher, Hasher};
+use std::time::SystemTime;
+
+use anyhow::{Context, Result};
+use linerate::base::{Batch, Descriptor, Direction, Interface, LinkType, Sink, Timestamp};
+use linerate::capture::Interrupt;
+use linerate::transmit::pacing::{Pace, Rate, Schedule};
+use linerate::transmit::sink::{self, Config, FileSink};
+use linerate::transmit::template::Walk;
+use linerate::transmit::{self, Blocklist, Outlet, Plan, Template};
+
+use crate::args::{Count, SendArgs};
+use crate::exit::{Outcome, usage};
+use crate::output;
+use crate::pump::Consumer;
+use crate::show::Printer;
+use crate::signals::Requests;
+use crate::units::grouped;
+
+/// What is sent of a user who names neither.
+const DEFAULT_RATE: Rate = Rate::Frames(1_000_000);
+const DEFAULT_COUNT: u64 = 10_000;
+
+/// Frames that can wait for the device.
+const SLOTS: usize = 512;
+
+pub(super) fn run(args: &SendArgs) -> Result<Outcome> {
+    let outlet = Outlet::find(&args.interface)?;
+    let seed = args.seed.unwrap_or_else(|| RandomState::new().build_hasher().finish());
+    let blocklist = blocklist(args)?;
+    let template = Template::compile(&args.packets, &outlet, &blocklist, seed)
+        .map_err(|error| usage(format!("packets: {error}")))?;
+    let pace = pace(args, seed);
+    // What makes no sense is refused whether or not anything is sent.
+    let schedule = Schedule::new(&pace)?;
+    if let Some(count) = args.show {
+        return show(args, &template, schedule, count);
+    }
+    if args.write.is_none() {
+        check_network(args, &outlet)?;
+    }
+    let count = count(args, &template);
+    let plan = Plan { template: &template, pace, count, duration: args.duration };
+    announce(&template, &pace, seed);
+    match &args.write {
+        Some(path) => {
+            let longest = template.longest();
+            let mut file = FileSink::create(path, &args.interface, SLOTS, longest)?;
+            let ended = send(args, &plan, &mut file, "file");
+            file.finish()?;
+            ended
+        }
+        None => {
+            let mut opened = sink::open(&Config {
+                interface: args.interface.clone(),
+                backend: args.backend,
+                slots: SLOTS,
+                longest: template.longest(),
+            })?;
+            opened.notes.iter().for_each(output::tell);
+            send(args, &plan, &mut *opened.sink, &opened.backend.to_string())
+        }
+    }
+}
+
+fn blocklist(args: &SendArgs) -> Result<Blocklist> {
+    let Some(path) = &args.blocklist else { return Ok(Blocklist::default()) };
+    let name = path.display().to_string();
+    let text = fs::read_to_string(path).with_context(|| format!("read the blocklist {name}"))?;
+    Ok(Blocklist::parse(&text, &name)?)
+}
+
+/// A savefile takes packets as fast as they are made, unless a rate is named.
+fn pace(args: &SendArgs, seed: u64) -> Pace {
+    let unnamed = if args.write.is_some() { Rate::Unlimited } else { DEFAULT_RATE };
+    let rate = args.rate.unwrap_or(unnamed);
+    Pace { rate, burst: args.burst, gaps: args.gaps, ramp: args.ramp, seed }
+}
+
+/// Nobody shall load a real network by a slip of the hand.
+fn check_network(args: &SendArgs, outlet: &Outlet) -> Result<()> {
+    if args.on_real_network || !outlet.is_way_out()? {
+        return Ok(());
+    }
+    Err(usage(format!(
+        "{} has a default route: what is sent there may reach everybody \
+         (if you may send it, say --on-real-network)",
+        args.interface
+    )))
+}
+
+/// How many packets are to be sent. Without a number, each combination once, but not too many; with a time, as many
+/// as there is time for.
+fn count(args: &SendArgs, template: &Template) -> Option<u64> {
+    let all = u64::try_from(template.count()).ok();
+    match args.count {
+        Some(Count::Of(count)) => Some(count),
+        Some(Count::All) => all,
+        None if args.duration.is_some() => None,
+        None => {
+            if template.count() > DEFAULT_COUNT.into() {
+                output::tell(format_args!(
+                    "of {} packets the first {} are sent: `--count all` sends all",
+                    template.count(),
+                    grouped(DEFAULT_COUNT)
+                ));
+            }
+            Some(all.unwrap_or(u64::MAX).min(DEFAULT_COUNT))
+        }
+    }
+}
+
+fn announce(template: &Template, pace: &Pace, seed: u64) {
+    for varying in template.varying() {
+        let order = match varying.walk {
+            Walk::Sequence => "one after the other",
+            Walk::Permutation => "permuted",
+            Walk::Random => "at random",
+        };
+        let values = varying.values.count();
+        output::tell(format_args!("{}: {values} values, {order}", varying.name));
+    }
+    output::tell(format_args!("rate {}, seed {seed}", pace.rate));
+}
+
+fn send(args: &SendArgs, plan: &Plan<'_>, sink: &mut dyn Sink, backend: &str) -> Result<Outcome> {
+    let requests = Requests::default();
+    requests.watch(Interrupt::new()?)?;
+    output::tell(format_args!("sending on {}, back end {backend}", args.interface));
+    let (report, result) = transmit::run(plan, sink, &|| requests.stop());
+    let facts = summary::Facts { interface: &args.interface, backend, asked: plan.pace.rate };
+    summary::report(&report, &facts, args.print.json);
+    result?;
+    Ok(Outcome::Success)
+}
+
+/// Prints the first packets, with the times at which they would be due if they were sent now.
+fn show(
+    args: &SendArgs,
+    template: &Template,
+    mut schedule: Schedule,
+    count: u64,
+) -> Result<Outcome> {
+    let mut printer = Printer::new(&args.print, false);
+    let interfaces = [Interface {
+        name: args.interface.clone(),
+        link_type: LinkType::ETHERNET,
+        ..Interface::default()
+    }];
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let mut packet = vec![0; template.longest()];
+    for number in 0..count {
+        let length = template.fill(number, &mut packet) as u32;
+        let due = std::time::Duration::from_nanos(schedule.due());
+        schedule.sent(length as usize);
+        let descriptor = Descriptor {
+            time: Timestamp::EPOCH + now + due,
+            captured: length,
+            length,
+            direction: Direction::Out,
+            ..Descriptor::default()
+        };
+        printer.batch(&Batch::new(&packet, &[descriptor], &interfaces))?;
+    }
+    printer.idle()?;
+    Ok(Outcome::Success)
+}

@@ -1,0 +1,214 @@
+//! Sending, end to end.
+
+use std::collections::HashSet;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use linerate_lab::{Child, Host, Lab, need};
+
+use crate::support::{Finished, LINERATE, Live, count, finish, linerate, quiet_pair, text};
+
+/// `linerate send -i IF ARGS...` inside `host`.
+fn send(host: &Host, args: &[&str]) -> Finished {
+    let mut command = host.command(LINERATE);
+    finish(command.args(["send", "-i", host.interface()]).args(args).stdin(Stdio::null()))
+}
+
+/// What tshark finds in the fields of each packet of a file, checksums verified.
+fn tshark(file: &Path, filter: &str, fields: &[&str]) -> Vec<String> {
+    let mut command = Command::new("tshark");
+    command.args(["-r", text(file), "-Y", filter, "-T", "fields"]);
+    for option in ["ip.check_checksum", "tcp.check_checksum", "udp.check_checksum"] {
+        command.args(["-o", &format!("{option}:TRUE")]);
+    }
+    command.args(fields.iter().flat_map(|field| ["-e", field]));
+    finish(&mut command).success().stdout.lines().map(str::to_owned).collect()
+}
+
+/// What tshark complains of: broken packets, and checksums that are bad (status 0).
+const COMPLAINTS: &str = "_ws.malformed || ip.checksum.status == 0 || tcp.checksum.status == 0 || \
+                          udp.checksum.status == 0 || icmp.checksum.status == 0 || \
+                          icmpv6.checksum.status == 0";
+
+/// Sends while the other host captures to a file, and returns what `send` said.
+fn sent_to(lab: &Lab, file: &Path, args: &[&str]) -> Finished {
+    let capture = Live::start(lab.host("b"), &["-Q", "in", "-w", text(file)]);
+    let done = send(lab.host("a"), args).success();
+    std::thread::sleep(Duration::from_millis(200));
+    capture.interrupt().success();
+    done
+}
+
+#[test]
+fn packets_are_shown_without_sending_them() {
+    let shown = linerate(["send", "-i", "lo", "--show=3", "IP(dst=\"10.0.0.0/30\")/UDP(dport=9)"]);
+    let lines: Vec<_> = shown.success().stdout.lines().map(str::to_owned).collect();
+    assert_eq!(lines.len(), 3);
+    assert!(lines[2].contains("IP 127.0.0.1.53 > 10.0.0.2.9: UDP, length 0"), "{lines:?}");
+    let ten = linerate(["send", "-i", "lo", "--show", "--json", "ARP(pdst=\"10.0.0.0/24\")"]);
+    assert_eq!(ten.success().stdout.lines().count(), 10);
+}
+
+#[test]
+fn a_mistake_is_pointed_at() {
+    let done = linerate(["send", "-i", "lo", "IP(dst=\"10.0.0.1\")/TCP(dport=80000)"]);
+    assert_eq!(done.code(), 2);
+    let expected = "at most 65535\n  IP(dst=\"10.0.0.1\")/TCP(dport=80000)\n";
+    assert!(done.stderr.contains(expected) && done.stderr.ends_with("^^^^^\n"), "{done:?}");
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    for (args, words) in [
+        (&["-r", "0"][..], "never sends anything"),
+        (&["-c", "0"], "no packet at all"),
+        (&["--burst", "0"], "0 is not in 1.."),
+        (&["-r", "max", "--gaps", "poisson"], "gaps that vary need a rate"),
+        (&["-r", "1Mbps", "--ramp", "10/1s"], "of the same unit"),
+        (&["--backend", "rocket"], "they are ring, mmsg, socket"),
+        (&["--blocklist", "/nonexistent"], "read the blocklist /nonexistent"),
+    ] {
+        let done =
+            linerate([&["send", "-i", "lo"], args, &["IP(dst=\"127.0.0.1\")/UDP()"]].concat());
+        assert_ne!(done.code(), 0, "{done:?}");
+        assert!(done.stderr.contains(words), "{args:?}: {done:?}");
+    }
+}
+
+#[test]
+fn every_address_of_a_prefix_gets_one_packet_by_every_back_end() {
+    let Some(lab) = quiet_pair() else { return };
+    if !need::program("tshark", "tshark") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let list = folder.path().join("blocked");
+    std::fs::write(&list, "10.64.1.0/24 # nobody asks these\n10.64.3.7\n").unwrap();
+    for backend in ["ring", "mmsg", "socket"] {
+        let file = folder.path().join(format!("{backend}.pcapng"));
+        let packets = "Ether(dst=\"02:00:00:00:00:99\")/IP(dst=permute(\"10.64.0.0/22\"))/\
+                       TCP(dport=80, flags=\"S\", sport=random(1024-65535), seq=random(0-4294967295))/Raw(size=18)";
+        let args = ["--backend", backend, "--blocklist", text(&list), "-r", "max", packets];
+        let done = sent_to(&lab, &file, &args);
+        assert_eq!(done.summary("packets sent"), 1024 - 256 - 1, "{done:?}");
+        assert_eq!(tshark(&file, COMPLAINTS, &["frame.number"]), [""; 0], "{backend}");
+        let found = tshark(&file, "tcp.flags.syn == 1 && frame.len == 72", &["ip.dst"]);
+        let unique: HashSet<_> = found.iter().collect();
+        assert_eq!((found.len(), unique.len()), (767, 767), "{backend}");
+        assert!(
+            !found.iter().any(|address| address.starts_with("10.64.1.") || address == "10.64.3.7")
+        );
+    }
+}
+
+#[test]
+fn tshark_has_no_complaint_about_any_kind_of_packet() {
+    let Some(lab) = quiet_pair() else { return };
+    if !need::program("tshark", "tshark") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let (b4, b6) = (lab.host("b").ipv4(), lab.host("b").ipv6());
+    for (number, packets) in [
+        format!("IP(dst=\"{b4}\", id=0-99, ttl=random(1-255), tos=random(0-255))/UDP(sport=permute(1024-1123), dport=9)/Raw(size=\"imix\")"),
+        format!("IP(dst=\"{b4}\")/ICMP(id=random(0-65535), seq=0-99)/Raw(size=random(0-1472))"),
+        format!("IPv6(dst=\"{b6}\", fl=random(0-1048575))/TCP(dport=[80, 443, 22, 25], flags=[\"S\", \"A\", \"FA\", \"R\", \"PA\"], seq=0-4)/Raw(\"odd\")"),
+        format!("IPv6(dst=\"{b6}\")/ICMPv6EchoRequest(id=7, seq=0-99, data=\"abc\")"),
+        format!("IP(dst=\"{b4}\")/UDP(sport=random(1024-65535))/DNS(id=0-99, qd=DNSQR(qname=\"example.org\", qtype=\"AAAA\"))"),
+        "Ether()/Dot1Q(vlan=1-100)/IPv6(dst=\"ff02::1\")/ICMPv6ND_NS(tgt=\"2001:db8::1\")/ICMPv6NDOptSrcLLAddr()".into(),
+        "ARP(pdst=\"10.9.9.0-10.9.9.99\")".into(),
+    ]
+    .iter()
+    .enumerate()
+    {
+        let file = folder.path().join(format!("{number}.pcapng"));
+        sent_to(&lab, &file, &["-c", "100", "-r", "max", "--seed", "1", packets]);
+        assert_eq!(count(&file), 100, "{packets}");
+        assert_eq!(tshark(&file, COMPLAINTS, &["frame.number"]), [""; 0], "{packets}");
+    }
+}
+
+#[test]
+fn without_a_rate_or_count_both_are_capped() {
+    let Some(lab) = quiet_pair() else { return };
+    let packets = "Ether(dst=\"02:00:00:00:00:99\")/IP(dst=\"10.64.0.0/10\")/UDP()";
+    let mut command = lab.host("a").command(LINERATE);
+    command.args(["send", "-i", lab.host("a").interface(), packets]).stderr(Stdio::piped());
+    let child = Child::start(command).unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    child.interrupt().unwrap();
+    let done = wait(child);
+    assert!(done.stderr.contains("the first 10,000 are sent: `--count all` sends all"), "{done:?}");
+    assert!(done.stderr.contains("asked: 1 kpps"), "{done:?}");
+    assert!((1..10_000).contains(&done.summary("packets sent")), "{done:?}");
+}
+
+#[test]
+fn an_interrupt_ends_it_with_the_balance() {
+    let Some(lab) = quiet_pair() else { return };
+    let (a, b) = (lab.host("a"), lab.host("b"));
+    let before = b.counters().unwrap().received;
+    let mut command = a.command(LINERATE);
+    let packets = format!("IP(dst=\"{}\")/UDP(dport=9)", b.ipv4());
+    command.args(["send", "-i", a.interface(), "--json", "-r", "2000", "--for", "1h", &packets]);
+    let child = Child::start({
+        command.stderr(Stdio::piped());
+        command
+    })
+    .unwrap();
+    std::thread::sleep(Duration::from_millis(500));
+    child.interrupt().unwrap();
+    let done = wait(child).success();
+    let json = done.stderr.lines().last().unwrap();
+    let value: serde_json::Value = serde_json::from_str(json).unwrap();
+    let number = |name: &str| value[name].as_u64().unwrap();
+    assert_eq!(value["end"], "stopped");
+    assert_eq!(number("submitted"), number("sent") + number("refused"));
+    assert_eq!(b.counters().unwrap().received - before, number("sent"));
+}
+
+fn wait(mut child: Child) -> Finished {
+    let mut stderr = child.stderr.take().expect("piped");
+    let mut said = String::new();
+    std::io::Read::read_to_string(&mut stderr, &mut said).unwrap();
+    Finished { status: child.wait().unwrap(), stdout: String::new(), stderr: said }
+}
+
+#[test]
+fn an_interface_with_a_default_route_needs_consent() {
+    let Some(lab) = quiet_pair() else { return };
+    if !need::program("ip", "iproute2") {
+        return;
+    }
+    let (a, b) = (lab.host("a"), lab.host("b"));
+    let gateway = b.ipv4().to_string();
+    let mut route = a.command("ip");
+    finish(route.args(["route", "add", "default", "via", &gateway])).success();
+    let packets = "IP(dst=\"192.0.2.1\")/UDP()";
+    let refused = send(a, &[packets]);
+    assert_eq!(refused.code(), 2);
+    assert!(refused.stderr.contains("--on-real-network"), "{refused:?}");
+    assert_eq!(send(a, &["--show=1", packets]).success().stdout.lines().count(), 1);
+    assert_eq!(send(a, &["--on-real-network", packets]).success().summary("packets sent"), 1);
+}
+
+#[test]
+fn packets_can_go_to_a_savefile() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("f.pcap.zst");
+    let packets = "IP(dst=permute(\"10.0.0.0/20\"))/UDP()/Raw(size=random(0-1000))";
+    let done = linerate(["send", "-i", "lo", "-w", text(&file), packets]).success();
+    assert_eq!((done.summary("packets sent"), count(&file)), (4096, 4096));
+}
+
+#[test]
+fn what_a_link_cannot_take_is_said() {
+    let Some(lab) = quiet_pair() else { return };
+    let (a, b) = (lab.host("a"), lab.host("b"));
+    let packets = format!("IP(dst=\"{}\")/UDP()/Raw(size=1473)", b.ipv4());
+    let done = send(a, &[&packets]);
+    assert_eq!(done.code(), 1);
+    assert!(done.stderr.contains("MTU of 1500 bytes"), "{done:?}");
+    assert_eq!((done.summary("packets sent"), done.summary("refused")), (0, 1));
+}
