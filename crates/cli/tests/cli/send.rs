@@ -113,7 +113,7 @@ fn tshark_has_no_complaint_about_any_kind_of_packet() {
     for (number, packets) in [
         format!("IP(dst=\"{b4}\", id=0-99, ttl=random(1-255), tos=random(0-255))/UDP(sport=permute(1024-1123), dport=9)/Raw(size=\"imix\")"),
         format!("IP(dst=\"{b4}\")/ICMP(id=random(0-65535), seq=0-99)/Raw(size=random(0-1472))"),
-        format!("IPv6(dst=\"{b6}\", fl=random(0-1048575))/TCP(dport=[80, 443, 22, 25], flags=[\"S\", \"A\", \"FA\", \"R\", \"PA\"], seq=0-4)/Raw(\"odd\")"),
+        format!("IPv6(dst=\"{b6}\", fl=random(0-1048575))/TCP(dport=[1, 2, 3, 4], flags=[\"S\", \"A\", \"FA\", \"R\", \"PA\"], seq=0-4)/Raw(\"odd\")"),
         format!("IPv6(dst=\"{b6}\")/ICMPv6EchoRequest(id=7, seq=0-99, data=\"abc\")"),
         format!("IP(dst=\"{b4}\")/UDP(sport=random(1024-65535))/DNS(id=0-99, qd=DNSQR(qname=\"example.org\", qtype=\"AAAA\"))"),
         "Ether()/Dot1Q(vlan=1-100)/IPv6(dst=\"ff02::1\")/ICMPv6ND_NS(tgt=\"2001:db8::1\")/ICMPv6NDOptSrcLLAddr()".into(),
