@@ -14,7 +14,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("linerate-filter", &["base", "bpf"]),
     ("linerate-lab", &["base", "bpf", "sys"]),
     ("linerate-capture", &["base", "bpf", "savefile", "sys"]),
-    ("linerate-transmit", &["base", "savefile", "sys"]),
+    ("linerate-transmit", &["base", "bpf", "savefile", "sys"]),
     (
         "linerate",
         &["base", "wire", "savefile", "bpf", "filter", "sys", "lab", "capture", "transmit"],

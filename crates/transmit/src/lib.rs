@@ -2,6 +2,7 @@
 //!
 //! - [`template`]: packets that vary, written as Scapy's users write them
 //! - [`pacing`]: when each of them leaves
+//! - [`live`]: templates filled in by a program in the kernel
 //! - [`sink`]: what takes them
 //! - [`run`](run()): the loop that brings the three together
 //! - [`host`]: the interface that sends, and what lies behind it
@@ -11,6 +12,7 @@
 
 pub mod blocklist;
 pub mod host;
+pub mod live;
 pub mod pacing;
 pub mod permutation;
 mod run;

@@ -8,7 +8,7 @@
 //! the network again until it falls inside ("cycle walking": Black, Rogaway, "Ciphers with arbitrary
 //! finite domains", 2002). The order is not a secret: who knows some of it can find the rest.
 
-mod random;
+pub(crate) mod random;
 
 pub use random::Random;
 pub(crate) use random::below;
@@ -58,6 +58,16 @@ impl Permutation {
         }
     }
 
+    /// Bits of the lower and of the upper half of the numbers that go through the network.
+    pub(crate) fn bits(&self) -> (u32, u32) {
+        (self.low_bits, self.high_bits)
+    }
+
+    /// The keys of the rounds: those that change the upper half and those that change the lower take turns.
+    pub(crate) fn keys(&self) -> &[u64] {
+        &self.keys
+    }
+
     /// One pass through the network. Each round is undone by itself, so the whole is a bijection.
     fn mix(&self, number: u64) -> u64 {
         let mut low = number & mask(self.low_bits);
@@ -70,12 +80,14 @@ impl Permutation {
     }
 }
 
+pub(crate) const MULTIPLIERS: [u64; 2] = [0xbf58_476d_1ce4_e5b9, 0x94d0_49bb_1331_11eb];
+
 /// All bits of the half and of the key move the highest bits: a multiplication carries only upwards, so
 /// the highest are then folded onto the lowest and go through another one. (The multipliers are those of
 /// Stafford's variant 13 of MurmurHash3's finaliser.)
 fn hash(half: u64, key: u64) -> u64 {
-    let product = (half ^ key).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    (product ^ product >> 32).wrapping_mul(0x94d0_49bb_1331_11eb)
+    let product = (half ^ key).wrapping_mul(MULTIPLIERS[0]);
+    (product ^ product >> 32).wrapping_mul(MULTIPLIERS[1])
 }
 
 fn mask(bits: u32) -> u64 {

@@ -8,7 +8,7 @@ pub struct Random {
 }
 
 /// The golden ratio in 64 bits: the step from one state to the next.
-const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+pub(crate) const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl Random {
     /// The sequence of this seed.
@@ -23,16 +23,27 @@ impl Random {
         finalise(self.state)
     }
 
+    /// The state before the first number.
+    pub(crate) fn state(&self) -> u64 {
+        self.state
+    }
+
     /// The number at `index` of the sequence, from 0.
     pub fn at(&self, index: u64) -> u64 {
         finalise(self.state.wrapping_add(index.wrapping_add(1).wrapping_mul(STEP)))
     }
 }
 
+/// Shifts and multipliers, and the last shift.
+pub(crate) const FINALISER: [(i32, u64); 2] =
+    [(30, 0xbf58_476d_1ce4_e5b9), (27, 0x94d0_49bb_1331_11eb)];
+pub(crate) const LAST_SHIFT: i32 = 31;
+
 fn finalise(state: u64) -> u64 {
-    let state = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let state = (state ^ state >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    state ^ state >> 31
+    let mixed = FINALISER
+        .iter()
+        .fold(state, |state, (bits, multiplier)| (state ^ state >> bits).wrapping_mul(*multiplier));
+    mixed ^ mixed >> LAST_SHIFT
 }
 
 /// The number below `count`, at most 2^64, that `random` stands for, near-uniform: by multiplication

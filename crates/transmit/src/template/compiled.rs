@@ -46,7 +46,7 @@ impl Write {
 
     /// Puts a value's number into `frame`.
     #[inline]
-    pub(super) fn apply(&self, value: u128, frame: &mut [u8]) {
+    pub(crate) fn apply(&self, value: u128, frame: &mut [u8]) {
         let bytes = self.number(value).to_be_bytes();
         let target = &mut frame[self.at..self.at + self.width];
         for (byte, new) in target.iter_mut().zip(&bytes[16 - self.width..]) {
@@ -57,7 +57,7 @@ impl Write {
     /// What a value adds to a checksum. Checksums begin at even bytes of the frame, so that a number that
     /// ends behind an odd one counts with its bytes exchanged (RFC 1071, 2 B).
     #[inline]
-    pub(super) fn sum(&self, value: u128) -> u64 {
+    pub(crate) fn sum(&self, value: u128) -> u64 {
         let number = self.number(value);
         let folded = fold((number >> 64) as u64) + fold(number as u64);
         if (self.at + self.width).is_multiple_of(2) { folded } else { fold(folded << 8) }

@@ -35,10 +35,11 @@ pub use compiled::{Checksum, Varying, Write};
 pub use error::{Error, Result};
 pub use surroundings::Surroundings;
 pub use values::Walk;
+pub(crate) use walks::{Step, Walks};
 
 use crate::blocklist::Blocklist;
 use assemble::Assembly;
-use walks::{Excess, Walks};
+use walks::Excess;
 
 /// How many checksums a packet may have: one for each of the layers that have one, tunnels included.
 const CHECKSUMS: usize = 8;
@@ -95,6 +96,16 @@ impl Template {
     /// The checksums that are to be filled in.
     pub fn checksums(&self) -> &[Checksum] {
         &self.checksums
+    }
+
+    /// True when packets differ in their size.
+    pub fn is_of_varying_size(&self) -> bool {
+        self.size.is_some()
+    }
+
+    /// How the values of the fields follow from a packet's number.
+    pub(crate) fn walks(&self) -> &Walks {
+        &self.walks
     }
 
     /// Writes the packet `number` to the beginning of `slot`, and returns its length.

@@ -15,15 +15,16 @@ const FIELDS: usize = 16;
 pub(super) type Indexes = [u64; FIELDS];
 
 #[derive(Clone, Debug)]
-pub(super) struct Walks {
+pub(crate) struct Walks {
     fields: Vec<Step>,
     permutation: Permutation,
     /// Combinations of walked values.
     count: u128,
 }
 
+/// How the index of a field's value follows from a packet's number.
 #[derive(Clone, Debug)]
-enum Step {
+pub(crate) enum Step {
     /// The packet's number divided by one number, the remainder by another.
     Sequence(u64, u128),
     /// The same of the permuted number.
@@ -69,6 +70,16 @@ impl Walks {
     /// Combinations of walked values.
     pub(super) fn count(&self) -> u128 {
         self.count
+    }
+
+    /// The permutation that permuted fields share.
+    pub(crate) fn permutation(&self) -> &Permutation {
+        &self.permutation
+    }
+
+    /// What holds for each field.
+    pub(crate) fn steps(&self) -> &[Step] {
+        &self.fields
     }
 
     /// The values' indexes in the packet `number`.

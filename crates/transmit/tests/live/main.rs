@@ -4,3 +4,4 @@ mod common;
 mod delivery;
 mod faults;
 mod rhythm;
+mod stamp;
