@@ -4,7 +4,8 @@
 //! - [`pacing`]: when each of them leaves
 //! - [`live`]: templates filled in by a program in the kernel
 //! - [`sink`]: what takes them
-//! - [`run`](run()): the loop that brings the three together
+//! - [`run`](run()): the loop that brings these together
+//! - [`Sender`]: which of the ways is taken
 //! - [`host`]: the interface that sends, and what lies behind it
 //! - [`permutation`]: every number below a limit once, in an order that looks random
 //! - [`space`]: sets of numbers with random access
@@ -16,6 +17,7 @@ pub mod live;
 pub mod pacing;
 pub mod permutation;
 mod run;
+mod sender;
 pub mod sink;
 pub mod space;
 pub mod template;
@@ -24,4 +26,5 @@ pub use blocklist::Blocklist;
 pub use host::Outlet;
 pub use permutation::Permutation;
 pub use run::{BATCH, End, Plan, Report, run};
+pub use sender::{Backend, Sender};
 pub use template::Template;

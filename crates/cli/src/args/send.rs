@@ -3,6 +3,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use clap::Args;
+use linerate::transmit::Backend;
 use linerate::transmit::pacing::{Gaps, Ramp, Rate};
 
 use super::PrintArgs;
@@ -56,9 +57,9 @@ pub(crate) struct SendArgs {
     #[arg(short = 'w', long, value_name = "FILE")]
     pub(crate) write: Option<PathBuf>,
 
-    /// The way out of the host: ring, mmsg or socket; without it, the best that works here.
+    /// The way out of the host: live, ring, mmsg or socket; without it, the best that works here.
     #[arg(long, value_name = "NAME")]
-    pub(crate) backend: Option<linerate::transmit::sink::Backend>,
+    pub(crate) backend: Option<Backend>,
 
     /// Send on an interface by which a default route leads, too.
     #[arg(long)]

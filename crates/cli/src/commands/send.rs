@@ -5,15 +5,16 @@ mod summary;
 use std::collections::hash_map::RandomState;
 use std::fs;
 use std::hash::{BuildHasher, Hasher};
+use std::path::Path;
 use std::time::SystemTime;
 
 use anyhow::{Context, Result};
-use linerate::base::{Batch, Descriptor, Direction, Interface, LinkType, Sink, Timestamp};
+use linerate::base::{Batch, Descriptor, Direction, Interface, LinkType, Timestamp};
 use linerate::capture::Interrupt;
 use linerate::transmit::pacing::{Pace, Rate, Schedule};
-use linerate::transmit::sink::{self, Config, FileSink};
+use linerate::transmit::sink::FileSink;
 use linerate::transmit::template::Walk;
-use linerate::transmit::{self, Blocklist, Outlet, Plan, Template};
+use linerate::transmit::{self, Blocklist, Outlet, Plan, Report, Sender, Template};
 
 use crate::args::{Count, SendArgs};
 use crate::exit::{Outcome, usage};
@@ -26,9 +27,6 @@ use crate::units::grouped;
 /// What is sent of a user who names neither.
 const DEFAULT_RATE: Rate = Rate::Frames(1_000_000);
 const DEFAULT_COUNT: u64 = 10_000;
-
-/// Frames that can wait for the device.
-const SLOTS: usize = 512;
 
 pub(super) fn run(args: &SendArgs) -> Result<Outcome> {
     let outlet = Outlet::find(&args.interface)?;
@@ -49,23 +47,8 @@ pub(super) fn run(args: &SendArgs) -> Result<Outcome> {
     let plan = Plan { template: &template, pace, count, duration: args.duration };
     announce(&template, &pace, seed);
     match &args.write {
-        Some(path) => {
-            let longest = template.longest();
-            let mut file = FileSink::create(path, &args.interface, SLOTS, longest)?;
-            let ended = send(args, &plan, &mut file, "file");
-            file.finish()?;
-            ended
-        }
-        None => {
-            let mut opened = sink::open(&Config {
-                interface: args.interface.clone(),
-                backend: args.backend,
-                slots: SLOTS,
-                longest: template.longest(),
-            })?;
-            opened.notes.iter().for_each(output::tell);
-            send(args, &plan, &mut *opened.sink, &opened.backend.to_string())
-        }
+        Some(path) => write(args, &plan, path),
+        None => send(args, &plan),
     }
 }
 
@@ -129,11 +112,32 @@ fn announce(template: &Template, pace: &Pace, seed: u64) {
     output::tell(format_args!("rate {}, seed {seed}", pace.rate));
 }
 
-fn send(args: &SendArgs, plan: &Plan<'_>, sink: &mut dyn Sink, backend: &str) -> Result<Outcome> {
+fn send(args: &SendArgs, plan: &Plan<'_>) -> Result<Outcome> {
+    let mut sender = Sender::open(plan, &args.interface, args.backend)?;
+    sender.notes().iter().for_each(output::tell);
+    let backend = sender.backend().to_string();
+    carry_out(args, plan, &backend, |stop| sender.run(plan, stop))
+}
+
+fn write(args: &SendArgs, plan: &Plan<'_>, path: &Path) -> Result<Outcome> {
+    let longest = plan.template.longest();
+    let mut file = FileSink::create(path, &args.interface, transmit::BATCH, longest)?;
+    let ended = carry_out(args, plan, "file", |stop| transmit::run(plan, &mut file, stop));
+    file.finish()?;
+    ended
+}
+
+/// Runs the plan until it is done or the user wants an end, and says what was sent.
+fn carry_out(
+    args: &SendArgs,
+    plan: &Plan<'_>,
+    backend: &str,
+    run: impl FnOnce(&dyn Fn() -> bool) -> (Report, linerate::base::Result<()>),
+) -> Result<Outcome> {
     let requests = Requests::default();
     requests.watch(Interrupt::new()?)?;
     output::tell(format_args!("sending on {}, back end {backend}", args.interface));
-    let (report, result) = transmit::run(plan, sink, &|| requests.stop());
+    let (report, result) = run(&|| requests.stop());
     let facts = summary::Facts { interface: &args.interface, backend, asked: plan.pace.rate };
     summary::report(&report, &facts, args.print.json);
     result?;

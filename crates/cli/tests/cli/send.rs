@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use linerate_lab::{Child, Host, Lab, need};
+use linerate_lab::{Child, Host, Lab, Offload, need};
 
 use crate::support::{Finished, LINERATE, Live, count, finish, linerate, quiet_pair, text};
 
@@ -66,7 +66,7 @@ fn what_makes_no_sense_is_refused() {
         (&["--burst", "0"], "0 is not in 1.."),
         (&["-r", "max", "--gaps", "poisson"], "gaps that vary need a rate"),
         (&["-r", "1Mbps", "--ramp", "10/1s"], "of the same unit"),
-        (&["--backend", "rocket"], "they are ring, mmsg, socket"),
+        (&["--backend", "rocket"], "they are ring, mmsg, socket; and live"),
         (&["--blocklist", "/nonexistent"], "read the blocklist /nonexistent"),
     ] {
         let done =
@@ -211,4 +211,63 @@ fn what_a_link_cannot_take_is_said() {
     assert_eq!(done.code(), 1);
     assert!(done.stderr.contains("MTU of 1500 bytes"), "{done:?}");
     assert_eq!((done.summary("packets sent"), done.summary("refused")), (0, 1));
+}
+
+/// A silent pair of hosts of which `b` takes redirected frames.
+fn live_pair() -> Option<Lab> {
+    let plan = Lab::plan().host("a").host("b").quiet().without_offloads();
+    need::root().then(|| plan.offload(Offload::GenericReceive, true).build().expect("a lab"))
+}
+
+#[test]
+fn a_prefix_goes_out_by_live_frames_where_the_device_takes_them() {
+    let Some(lab) = live_pair() else { return };
+    if !need::program("tshark", "tshark") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("f.pcapng");
+    let packets = "Ether(dst=\"02:00:00:00:00:99\")/IP(dst=permute(\"10.64.0.0/20\"))/TCP(flags=\"S\")/Raw(size=18)";
+    let done = sent_to(&lab, &file, &["-r", "300kpps", packets]);
+    assert!(done.stderr.contains("back end live"), "{done:?}");
+    assert_eq!(done.summary("packets sent"), 4096, "{done:?}");
+    assert_eq!(tshark(&file, COMPLAINTS, &["frame.number"]), [""; 0]);
+    let found = tshark(&file, "tcp.flags.syn == 1 && frame.len == 72", &["ip.dst"]);
+    let unique: HashSet<_> = found.iter().collect();
+    assert_eq!((found.len(), unique.len()), (4096, 4096));
+}
+
+#[test]
+fn where_it_does_not_take_them_a_line_says_so() {
+    let Some(lab) = quiet_pair() else { return };
+    let packets = "Ether(dst=\"02:00:00:00:00:99\")/IP(dst=\"10.64.0.0/20\")/UDP()";
+    let done = send(lab.host("a"), &["-r", "max", packets]).success();
+    assert!(done.stderr.contains("the peer must have GRO switched on"), "{done:?}");
+    assert!(done.stderr.contains("back end ring"), "{done:?}");
+}
+
+#[test]
+fn an_interrupt_ends_live_frames_and_nothing_is_left() {
+    let Some(lab) = live_pair() else { return };
+    let a = lab.host("a");
+    let mut command = a.command(LINERATE);
+    let packets = "Ether(dst=\"02:00:00:00:00:99\")/IP(dst=\"10.64.0.1\")/UDP()";
+    command.args([
+        "send",
+        "-i",
+        a.interface(),
+        "--backend",
+        "live",
+        "-r",
+        "20000",
+        "--for",
+        "1h",
+        packets,
+    ]);
+    command.stderr(Stdio::piped());
+    let child = Child::start(command).unwrap();
+    std::thread::sleep(Duration::from_millis(700));
+    child.interrupt().unwrap();
+    let done = wait(child).success();
+    assert!(done.summary("packets sent") > 0, "{done:?}");
 }

@@ -1,12 +1,14 @@
 //! Templates filled in by an eBPF program, in the kernel: no frame crosses from user space.
 //!
-//! - [`stamp`]: the program's part that makes the frame of a number, as [`Template::fill`](crate::Template::fill)
+//! - [`Live`]: a plan that the kernel carries out
+//! - [`Stamp`]: the program's part that makes the frame of a number, as [`Template::fill`](crate::Template::fill)
 //!   does, byte for byte
-//! - [`index`]: which value each field has in it
-//! - [`code`]: what both are written with
 
 mod code;
 mod index;
-pub mod stamp;
+mod program;
+mod sender;
+mod stamp;
 
-pub use stamp::Stamp;
+pub use sender::Live;
+pub use stamp::{LONGEST, Stamp};

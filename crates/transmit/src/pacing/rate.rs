@@ -28,7 +28,7 @@ pub fn wire_bits(length: usize) -> u64 {
 
 impl Rate {
     /// Nanoseconds that a frame of `length` bytes takes at this rate, as a fraction; `None` without a limit.
-    pub(super) fn time_of(self, length: usize) -> Option<(u64, u64)> {
+    pub(crate) fn time_of(self, length: usize) -> Option<(u64, u64)> {
         match self {
             Self::Frames(thousandths) => Some((1_000_000_000_000, thousandths)),
             Self::Bits(bits) => Some((wire_bits(length) * 1_000_000_000, bits)),

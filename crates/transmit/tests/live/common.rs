@@ -87,3 +87,14 @@ pub(crate) fn expected(template: &Template, count: u64) -> Vec<Vec<u8>> {
     };
     (0..count).map(packet).collect()
 }
+
+/// That all packets due in `duration` were sent, a burst of them in so many gaps. A machine that holds the sender up
+/// makes it lose time, and at most the packets of that time.
+pub(crate) fn assert_keeps_rate(report: &Report, duration: Duration, gap: Duration, burst: u32) {
+    let packets = |time: Duration| {
+        let bursts = time.as_nanos().div_ceil((gap * burst).as_nanos());
+        bursts as u64 * u64::from(burst)
+    };
+    let fewest = packets(duration.saturating_sub(report.lost));
+    assert!((fewest..=packets(duration)).contains(&report.stats.sent), "{report:?}");
+}

@@ -3,5 +3,6 @@
 mod common;
 mod delivery;
 mod faults;
+mod live;
 mod rhythm;
 mod stamp;

@@ -1,0 +1,101 @@
+//! Live frames: a program sends, and what it sends arrives.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use linerate_base::{ErrorKind, Result};
+use linerate_lab::{Host, Lab, Offload, need};
+use linerate_transmit::live::Live;
+use linerate_transmit::pacing::{Gaps, Pace, Rate};
+use linerate_transmit::{End, Plan, Report};
+
+use crate::common::*;
+
+/// A silent pair whose `b` takes redirected frames.
+fn pair() -> Option<Lab> {
+    let plan = Lab::plan().host("a").host("b").quiet().without_offloads();
+    need::root().then(|| plan.offload(Offload::GenericReceive, true).build().unwrap())
+}
+
+fn send(host: &Host, plan: &Plan<'_>) -> Result<Report> {
+    let (report, result) =
+        host.run(|| Live::new(plan, host.interface()).map(|live| live.run(&|| false)))?;
+    assert!(report.stats.balances(), "{report:?}");
+    result.map(|()| report)
+}
+
+#[test]
+fn every_frame_arrives_as_user_space_would_have_made_it() {
+    let Some(lab) = pair() else { return };
+    let (a, b) = (lab.host("a"), lab.host("b"));
+    let text = "Ether(dst='02:00:00:00:00:99')/IP(dst=permute('10.64.0.0/20'), ttl=random(1-255))/\
+                TCP(dport=80, flags='S', seq=random(0-0xffffffff))/Raw(size=18)";
+    let template = template(a, text);
+    let mut capture = listen(b);
+    let pace = Pace::new(Rate::Frames(200_000_000));
+    let report =
+        send(a, &Plan { pace, ..once(&template) }).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!((report.stats.sent, report.end), (4096, Some(End::Complete)), "{report:?}");
+    let (found, expected) = (fetch(&mut capture, 4096), expected(&template, 4096));
+    assert_eq!(found.len(), 4096);
+    let unique: HashSet<_> = found.iter().collect();
+    assert_eq!(unique, expected.iter().collect());
+}
+
+#[test]
+fn a_time_ends_it_with_a_rate_and_without() {
+    let Some(lab) = pair() else { return };
+    let a = lab.host("a");
+    let template = template(a, "Ether(dst='02:00:00:00:00:99')/IP(dst='10.64.0.1')/UDP()");
+    let duration = Duration::from_millis(100);
+    for (rate, burst) in
+        [(Rate::Frames(50_000_000), 1), (Rate::Frames(50_000_000), 8), (Rate::Unlimited, 1)]
+    {
+        let pace = Pace { burst, ..Pace::new(rate) };
+        let plan = Plan { template: &template, pace, count: None, duration: Some(duration) };
+        let report = send(a, &plan).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(report.end, Some(End::Time));
+        if rate == Rate::Unlimited {
+            assert!(report.stats.sent > 0 && report.elapsed >= duration, "{report:?}");
+        } else {
+            assert_keeps_rate(&report, duration, Duration::from_micros(20), burst);
+        }
+    }
+}
+
+#[test]
+fn what_does_not_suit_has_a_reason() {
+    let Some(lab) = pair() else { return };
+    let a = lab.host("a");
+    let template = template(a, "Ether(dst='02:00:00:00:00:99')/IP(dst='10.64.0.1')/UDP()");
+    let refused = |host: &Host, plan: &Plan<'_>| {
+        let error = send(host, plan).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
+        error.to_string()
+    };
+    let poisson = Pace { gaps: Gaps::Poisson, ..Pace::new(Rate::Frames(1_000_000)) };
+    assert!(refused(a, &Plan { pace: poisson, ..once(&template) }).contains("gaps that vary"));
+    let Some(other) = quiet_pair() else { return };
+    assert!(
+        refused(other.host("a"), &once(&template)).contains("the peer must have GRO switched on")
+    );
+}
+
+#[test]
+fn what_the_device_has_no_room_for_is_refused() {
+    let Some(lab) = pair() else { return };
+    let (a, b) = (lab.host("a"), lab.host("b"));
+    let template = template(a, "Ether(dst='02:00:00:00:00:99')/IP(dst='10.64.0.1')/UDP()");
+    let before = b.counters().unwrap().received;
+    let plan = Plan { count: Some(300_000), ..once(&template) };
+    let report = send(a, &plan).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(report.stats.submitted, 300_000);
+    let received = || b.counters().unwrap().received - before;
+    for _ in 0..100 {
+        if received() == report.stats.sent {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    panic!("{} received: {report:?}", received());
+}
