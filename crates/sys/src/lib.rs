@@ -25,6 +25,7 @@
 //! - [`receive_losses`]: packets that an interface lost before anybody could see them
 //! - [`socket_filter`]: filters on sockets, and the kernel's verdict on single packets
 //! - [`tap_ring`]: rings that an eBPF program fills with packets
+//! - [`thread`]: waking a thread out of a system call
 //! - [`usage`]: what a finished child process used, or a thread so far
 //! - [`userns`]: root over what one makes, without being root
 //! - [`xsk`]: AF_XDP sockets: frames of one receive queue, straight from the driver
@@ -54,6 +55,7 @@ pub mod process;
 pub mod receive_losses;
 pub mod socket_filter;
 pub mod tap_ring;
+pub mod thread;
 pub mod usage;
 pub mod userns;
 pub mod xsk;

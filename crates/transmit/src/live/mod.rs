@@ -5,6 +5,7 @@
 //!   does, byte for byte
 
 mod code;
+mod device;
 mod index;
 mod program;
 mod sender;

@@ -1,15 +1,18 @@
 //! Live frames of a template, as a plan has them.
 
 use std::os::fd::{AsFd, AsRawFd};
+use std::panic::resume_unwind;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
 use linerate_base::{Error, ErrorKind, Result, SinkStats};
 use linerate_bpf::extended::Instruction;
 use linerate_sys::bpf::{LiveEnd, LiveRun, Map, MapSpec, Program, ProgramKind, ProgramSpec};
-use linerate_sys::{interface, netlink};
+use linerate_sys::thread::Thread;
 
 use super::Stamp;
+use super::device::{Device, asked};
 use super::program::{self, Setup, control, state};
 use crate::pacing::{Gaps, Rate, wire_bits};
 use crate::run::{End, Plan, Report};
@@ -18,15 +21,12 @@ use crate::run::{End, Plan, Report};
 #[derive(Debug)]
 pub struct Live {
     frame: Vec<u8>,
-    interface: u32,
-    /// Frames that the interface had dropped before.
-    dropped: u64,
+    device: Device,
+    control: Map,
     state: Map,
     program: Program,
     group: u32,
     count: Option<u64>,
-    /// How often the program is run by one call.
-    repeat: u32,
 }
 
 const NAME: &str = "linerate_send";
@@ -34,12 +34,11 @@ const NAME: &str = "linerate_send";
 /// The one key of both maps.
 const KEY: [u8; 4] = [0; 4];
 
-/// About the least time that the program waits before it gives the core back.
-const WAIT: Duration = Duration::from_micros(10);
+/// How often it is looked whether all is sent: what is left of a call is then cut off.
+const GLANCE: Duration = Duration::from_millis(10);
 
-/// A call that is not told how much there is to do runs the program so often: with its fixed cost of some 24 ms it
-/// is worth it, and where sending has ended meanwhile, the rest takes a tenth of a second.
-const CALL: u64 = 1 << 23;
+/// How many glances later it is looked whether the device is still there.
+const LOOK: u32 = 10;
 
 /// How long a signal may be on its way to whoever asks for a stop.
 const GRACE: Duration = Duration::from_millis(5);
@@ -52,14 +51,12 @@ impl Live {
     /// [`ErrorKind::Permission`] without CAP_BPF and CAP_NET_ADMIN; [`ErrorKind::NotFound`] without the interface,
     /// [`ErrorKind::Down`] when it is down.
     pub fn new(plan: &Plan<'_>, name: &str) -> Result<Self> {
-        let unsupported = |reason: &str| {
-            Error::new(ErrorKind::Unsupported, format!("send live frames on {name}"), reason)
-        };
+        let unsupported = |reason: &str| Error::new(ErrorKind::Unsupported, asked(name), reason);
         let stamp = Stamp::new(plan.template).map_err(unsupported)?;
         if plan.pace.gaps != Gaps::Constant || plan.pace.ramp.is_some() {
             return Err(unsupported("gaps that vary, and ramps, are not for the program"));
         }
-        let (interface, dropped) = check_interface(name)?;
+        let device = Device::find(name, stamp.frame())?;
         let control = Map::new(&MapSpec::array(NAME, control::SIZE, 1))?;
         let limit = plan.duration.map_or(u64::MAX, |span| span.as_nanos() as u64);
         control.insert(&KEY, &bytes(&[plan.count.unwrap_or(u64::MAX), limit]))?;
@@ -69,23 +66,26 @@ impl Live {
             stamp: &stamp,
             pace: plan.pace.rate.time_of(stamp.frame().len()),
             group,
-            interface,
+            interface: device.index,
             control: control.as_fd().as_raw_fd(),
             state: state.as_fd().as_raw_fd(),
         });
         let words: Vec<_> = program.iter().map(Instruction::encode).collect();
         let program = Program::load(&ProgramSpec::new(ProgramKind::Xdp, &words, NAME))?;
         let frame = stamp.frame().to_vec();
-        let repeat = repeat(plan, frame.len());
-        Ok(Self { frame, interface, dropped, state, program, group, count: plan.count, repeat })
+        Ok(Self { frame, device, control, state, program, group, count: plan.count })
     }
 
     /// Sends until the plan is done, or a signal has come and `stop` says true.
     ///
     /// # Errors
-    /// When the kernel does not run the program any further; the report is of what was sent before.
+    /// When the kernel does not run the program any further, the interface goes down or away; the report is of what
+    /// was sent before.
     pub fn run(&self, stop: &dyn Fn() -> bool) -> (Report, Result<()>) {
-        let ended = self.send(stop);
+        let ended = match Thread::current() {
+            Ok(sending) => self.send_watched(sending, stop),
+            Err(error) => Err(Error::system("prepare to interrupt the program", error)),
+        };
         let report = self.report().map(|report| match &ended {
             Ok(stopped) => Report { end: Some(self.end(&report, *stopped)), ..report },
             Err(_) => report,
@@ -96,11 +96,43 @@ impl Live {
         }
     }
 
+    fn send_watched(&self, sending: Thread, stop: &dyn Fn() -> bool) -> Result<bool> {
+        thread::scope(|scope| {
+            let (done, is_done) = mpsc::channel::<()>();
+            let watch = scope.spawn(move || self.watch(sending, &is_done));
+            let ended = self.send(stop);
+            drop(done);
+            let watched = watch.join().unwrap_or_else(|panic| resume_unwind(panic));
+            watched.and(ended)
+        })
+    }
+
+    /// Cuts off what is left of a call when all is sent, and looks after the device: nobody tells the program that it
+    /// is gone.
+    fn watch(&self, sending: Thread, is_done: &Receiver<()>) -> Result<()> {
+        let (mut glances, mut fault) = (0, None);
+        while is_done.recv_timeout(GLANCE) == Err(RecvTimeoutError::Timeout) {
+            glances += 1;
+            if fault.is_none() && glances % LOOK == 0 {
+                fault = self.device.check().err();
+                if fault.is_some() {
+                    self.control.insert(&KEY, &bytes(&[0, 0]))?;
+                }
+            }
+            // Again and again: it may come when the call has not begun.
+            if self.number(state::ENDED).map_or(true, |ended| ended != 0) {
+                sending.interrupt();
+            }
+        }
+        fault.map_or_else(|| self.device.check(), Err)
+    }
+
     /// True when it was stopped.
     fn send(&self, stop: &dyn Fn() -> bool) -> Result<bool> {
-        // Of the loopback interface every namespace has one.
+        // A call costs some 24 ms, so there shall be one; the watch ends it. Of the loopback interface every namespace
+        // has one.
         let batch = self.group.min(256);
-        let run = LiveRun { frame: &self.frame, interface: 0, repeat: self.repeat, batch };
+        let run = LiveRun { frame: &self.frame, interface: 0, repeat: u32::MAX, batch };
         while self.number(state::ENDED)? == 0 {
             if self.program.live_run(&run)? == LiveEnd::Interrupted {
                 thread::sleep(GRACE);
@@ -122,7 +154,7 @@ impl Live {
 
     fn report(&self) -> Result<Report> {
         let submitted = self.number(state::NUMBER)?;
-        let refused = (self.number(state::REFUSED)? + self.dropped()?).min(submitted);
+        let refused = (self.number(state::REFUSED)? + self.device.dropped()).min(submitted);
         let sent = submitted - refused;
         let began = self.number(state::BEGAN)?;
         let ended = match self.number(state::ENDED)? {
@@ -145,12 +177,6 @@ impl Live {
         })
     }
 
-    /// Frames that the device had no room for: nobody tells the program, but the device counts them.
-    fn dropped(&self) -> Result<u64> {
-        let counters = interface::by_index(self.interface)?.counters;
-        Ok(counters.sent_dropped.saturating_sub(self.dropped))
-    }
-
     fn number(&self, offset: i16) -> Result<u64> {
         let value = self.state.lookup(&KEY)?.unwrap_or_default();
         let at = offset as usize;
@@ -158,22 +184,6 @@ impl Live {
             .get(at..at + 8)
             .map_or(0, |b| u64::from_ne_bytes(b.try_into().expect("eight bytes"))))
     }
-}
-
-/// The index of an interface that is up and takes redirected frames, and how many frames it has dropped so far.
-fn check_interface(name: &str) -> Result<(u32, u64)> {
-    let found = interface::by_name(name)?;
-    let refuse = |kind, answered: &str, advice: &str| {
-        Err(Error::new(kind, format!("send live frames on {name}"), answered).advise(advice))
-    };
-    if !found.is_running {
-        return refuse(ErrorKind::Down, "the interface is down or has no carrier", "set it up");
-    }
-    if netlink::xdp_features(found.index)?.is_some_and(|features| !features.transmits()) {
-        let advice = "of a veth pair the peer must have GRO switched on, or an XDP program";
-        return refuse(ErrorKind::Unsupported, "the device takes no redirected frames", advice);
-    }
-    Ok((found.index, found.counters.sent_dropped))
 }
 
 fn bytes(numbers: &[u64]) -> Vec<u8> {
@@ -188,19 +198,4 @@ fn group(rate: Rate) -> u32 {
         Rate::Frames(..8_000_000_000) | Rate::Bits(..5_376_000_000) => 16,
         _ => 64,
     }
-}
-
-/// How often the program has to run: once for each frame and for each time that it gives the core back, and once at
-/// the end.
-fn repeat(plan: &Plan<'_>, length: usize) -> u32 {
-    let runs = match (plan.count, plan.pace.rate.time_of(length)) {
-        (Some(count), None) if plan.duration.is_none() => count,
-        (None, _) | (_, None) => CALL,
-        (Some(count), Some((time, rate))) => {
-            let nanoseconds = u128::from(count) * u128::from(time) / u128::from(rate);
-            let waits = (nanoseconds / WAIT.as_nanos()).min(CALL.into()) as u64;
-            count.saturating_add(waits).min(CALL)
-        }
-    };
-    u32::try_from(runs.saturating_add(1)).unwrap_or(u32::MAX)
 }

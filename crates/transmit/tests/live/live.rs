@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use linerate_base::{ErrorKind, Result};
 use linerate_lab::{Host, Lab, Offload, need};
+use linerate_sys::netlink;
 use linerate_transmit::live::Live;
 use linerate_transmit::pacing::{Gaps, Pace, Rate};
 use linerate_transmit::{End, Plan, Report};
@@ -98,4 +99,52 @@ fn what_the_device_has_no_room_for_is_refused() {
         std::thread::sleep(Duration::from_millis(50));
     }
     panic!("{} received: {report:?}", received());
+}
+
+#[test]
+fn a_frame_longer_than_the_mtu_is_not_sent() {
+    let Some(lab) = pair() else { return };
+    let a = lab.host("a");
+    let text =
+        |size| format!("Ether(dst='02:00:00:00:00:99')/IP(dst='10.64.0.1')/UDP()/Raw(size={size})");
+    let error = send(a, &once(&template(a, &text(1473)))).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
+    let mut capture = listen(lab.host("b"));
+    let report =
+        send(a, &once(&template(a, &text(1472)))).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!((report.stats.sent, fetch(&mut capture, 1)[0].len()), (1, 1514));
+}
+
+/// Sends live frames while `fault` happens, and returns how that ended.
+fn during(fault: impl FnOnce(&Lab) + Send) -> Option<ErrorKind> {
+    let lab = pair()?;
+    let a = lab.host("a");
+    let template = template(a, "Ether(dst='02:00:00:00:00:99')/IP(dst='10.64.0.1')/UDP()");
+    let duration = Some(Duration::from_secs(60));
+    let plan =
+        Plan { template: &template, pace: Pace::new(Rate::Frames(500_000)), count: None, duration };
+    std::thread::scope(|scope| {
+        let sending = scope.spawn(|| send(a, &plan));
+        std::thread::sleep(Duration::from_millis(300));
+        fault(&lab);
+        Some(sending.join().unwrap().unwrap_err().kind())
+    })
+}
+
+#[test]
+fn a_peer_that_goes_down_ends_it() {
+    let down = |lab: &Lab| {
+        let b = lab.host("b");
+        b.run(|| netlink::set_link_up(b.interface_index(), false)).unwrap();
+    };
+    assert!(during(down).is_none_or(|kind| kind == ErrorKind::Down));
+}
+
+#[test]
+fn an_interface_that_is_deleted_ends_it() {
+    let delete = |lab: &Lab| {
+        let b = lab.host("b");
+        b.run(|| netlink::delete_link(b.interface_index())).unwrap();
+    };
+    assert!(during(delete).is_none_or(|kind| kind == ErrorKind::Gone));
 }
