@@ -25,6 +25,6 @@ pub mod template;
 pub use blocklist::Blocklist;
 pub use host::Outlet;
 pub use permutation::Permutation;
-pub use run::{BATCH, End, Plan, Report, run};
+pub use run::{BATCH, End, Plan, Report, Stop, run};
 pub use sender::{Backend, Sender};
 pub use template::Template;

@@ -48,6 +48,9 @@ pub struct Report {
     pub end: Option<End>,
 }
 
+/// Says whether sending is to end.
+pub type Stop<'a> = dyn Fn() -> bool + Sync + 'a;
+
 /// The most packets that are made and submitted together.
 pub const BATCH: usize = 64;
 
@@ -64,7 +67,7 @@ const SLACK: Duration = Duration::from_micros(100);
 ///
 /// # Errors
 /// Those of the sink, and of a pace that makes no sense; the report is of what was sent all the same.
-pub fn run(plan: &Plan<'_>, sink: &mut dyn Sink, stop: &dyn Fn() -> bool) -> (Report, Result<()>) {
+pub fn run(plan: &Plan<'_>, sink: &mut dyn Sink, stop: &Stop<'_>) -> (Report, Result<()>) {
     let start = Instant::now();
     let mut sender = match Schedule::new(&plan.pace) {
         Ok(schedule) => Sender { plan, schedule, start, next: 0, wire_bits: 0 },
@@ -92,7 +95,7 @@ struct Sender<'a> {
 }
 
 impl Sender<'_> {
-    fn send(&mut self, sink: &mut dyn Sink, stop: &dyn Fn() -> bool) -> Result<End> {
+    fn send(&mut self, sink: &mut dyn Sink, stop: &Stop<'_>) -> Result<End> {
         loop {
             let now = self.now();
             if let Some(end) = self.end(now, stop) {
@@ -110,7 +113,7 @@ impl Sender<'_> {
         self.start.elapsed().as_nanos() as u64
     }
 
-    fn end(&self, now: u64, stop: &dyn Fn() -> bool) -> Option<End> {
+    fn end(&self, now: u64, stop: &Stop<'_>) -> Option<End> {
         if stop() {
             return Some(End::Stopped);
         }

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use linerate_base::{Error, ErrorKind, Result, Sink};
 
 use crate::live::Live;
-use crate::run::{Plan, Report, run};
+use crate::run::{Plan, Report, Stop, run};
 use crate::sink::{self, Config};
 
 /// A way out of the host.
@@ -109,12 +109,12 @@ impl Sender {
         &self.notes
     }
 
-    /// Carries out the plan that it was opened for. `stop` is asked often, and at least whenever a signal has come to
-    /// the calling thread.
+    /// Carries out the plan that it was opened for, until it is done or `stop`, which is asked every 50 ms or more
+    /// often, says true.
     ///
     /// # Errors
     /// As [`Live::run`] and [`run`](run()); the report is of what was sent all the same.
-    pub fn run(&mut self, plan: &Plan<'_>, stop: &dyn Fn() -> bool) -> (Report, Result<()>) {
+    pub fn run(&mut self, plan: &Plan<'_>, stop: &Stop<'_>) -> (Report, Result<()>) {
         match &mut self.engine {
             Engine::Live(live) => live.run(stop),
             Engine::Sink(sink) => run(plan, sink, stop),

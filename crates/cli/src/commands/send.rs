@@ -132,7 +132,7 @@ fn carry_out(
     args: &SendArgs,
     plan: &Plan<'_>,
     backend: &str,
-    run: impl FnOnce(&dyn Fn() -> bool) -> (Report, linerate::base::Result<()>),
+    run: impl FnOnce(&transmit::Stop<'_>) -> (Report, linerate::base::Result<()>),
 ) -> Result<Outcome> {
     let requests = Requests::default();
     requests.watch(Interrupt::new()?)?;

@@ -8,14 +8,14 @@ use std::time::Duration;
 
 use linerate_base::{Error, ErrorKind, Result, SinkStats};
 use linerate_bpf::extended::Instruction;
-use linerate_sys::bpf::{LiveEnd, LiveRun, Map, MapSpec, Program, ProgramKind, ProgramSpec};
+use linerate_sys::bpf::{LiveRun, Map, MapSpec, Program, ProgramKind, ProgramSpec};
 use linerate_sys::thread::Thread;
 
 use super::Stamp;
 use super::device::{Device, asked};
 use super::program::{self, Setup, control, state};
 use crate::pacing::{Gaps, Rate, wire_bits};
-use crate::run::{End, Plan, Report};
+use crate::run::{End, Plan, Report, Stop};
 
 /// A plan that the kernel carries out, by a program of its own: loaded, and not begun.
 #[derive(Debug)]
@@ -39,9 +39,6 @@ const GLANCE: Duration = Duration::from_millis(10);
 
 /// How many glances later it is looked whether the device is still there.
 const LOOK: u32 = 10;
-
-/// How long a signal may be on its way to whoever asks for a stop.
-const GRACE: Duration = Duration::from_millis(5);
 
 impl Live {
     /// Loads the program that carries out `plan` on the interface called `name`, of the calling thread's namespace.
@@ -76,12 +73,12 @@ impl Live {
         Ok(Self { frame, device, control, state, program, group, count: plan.count })
     }
 
-    /// Sends until the plan is done, or a signal has come and `stop` says true.
+    /// Sends until the plan is done, or `stop`, which is asked every 10 ms, says true.
     ///
     /// # Errors
     /// When the kernel does not run the program any further, the interface goes down or away; the report is of what
     /// was sent before.
-    pub fn run(&self, stop: &dyn Fn() -> bool) -> (Report, Result<()>) {
+    pub fn run(&self, stop: &Stop<'_>) -> (Report, Result<()>) {
         let ended = match Thread::current() {
             Ok(sending) => self.send_watched(sending, stop),
             Err(error) => Err(Error::system("prepare to interrupt the program", error)),
@@ -96,10 +93,10 @@ impl Live {
         }
     }
 
-    fn send_watched(&self, sending: Thread, stop: &dyn Fn() -> bool) -> Result<bool> {
+    fn send_watched(&self, sending: Thread, stop: &Stop<'_>) -> Result<bool> {
         thread::scope(|scope| {
             let (done, is_done) = mpsc::channel::<()>();
-            let watch = scope.spawn(move || self.watch(sending, &is_done));
+            let watch = scope.spawn(move || self.watch(sending, stop, &is_done));
             let ended = self.send(stop);
             drop(done);
             let watched = watch.join().unwrap_or_else(|panic| resume_unwind(panic));
@@ -107,9 +104,9 @@ impl Live {
         })
     }
 
-    /// Cuts off what is left of a call when all is sent, and looks after the device: nobody tells the program that it
+    /// Cuts off a call when all is sent or no more is to be, and looks after the device: nobody tells the program that it
     /// is gone.
-    fn watch(&self, sending: Thread, is_done: &Receiver<()>) -> Result<()> {
+    fn watch(&self, sending: Thread, stop: &Stop<'_>, is_done: &Receiver<()>) -> Result<()> {
         let (mut glances, mut fault) = (0, None);
         while is_done.recv_timeout(GLANCE) == Err(RecvTimeoutError::Timeout) {
             glances += 1;
@@ -120,7 +117,7 @@ impl Live {
                 }
             }
             // Again and again: it may come when the call has not begun.
-            if self.number(state::ENDED).map_or(true, |ended| ended != 0) {
+            if stop() || self.number(state::ENDED).map_or(true, |ended| ended != 0) {
                 sending.interrupt();
             }
         }
@@ -128,15 +125,13 @@ impl Live {
     }
 
     /// True when it was stopped.
-    fn send(&self, stop: &dyn Fn() -> bool) -> Result<bool> {
+    fn send(&self, stop: &Stop<'_>) -> Result<bool> {
         // A call costs some 24 ms, so there shall be one; the watch ends it. Of the loopback interface every namespace
         // has one.
         let batch = self.group.min(256);
         let run = LiveRun { frame: &self.frame, interface: 0, repeat: u32::MAX, batch };
         while self.number(state::ENDED)? == 0 {
-            if self.program.live_run(&run)? == LiveEnd::Interrupted {
-                thread::sleep(GRACE);
-            }
+            self.program.live_run(&run)?;
             if stop() {
                 return Ok(true);
             }

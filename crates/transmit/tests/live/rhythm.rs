@@ -1,6 +1,6 @@
 //! When packets leave, as far as that can be told without a clock that others disturb.
 
-use std::cell::Cell;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use linerate_transmit::pacing::{Pace, Rate};
@@ -54,8 +54,8 @@ fn a_stop_ends_a_long_wait() {
     };
     a.run(|| {
         let mut opened = open(&config).unwrap_or_else(|error| panic!("{error}"));
-        let asked = Cell::new(0);
-        let stop = || asked.replace(asked.get() + 1) == 5;
+        let asked = AtomicU32::new(0);
+        let stop = || asked.fetch_add(1, Ordering::Relaxed) == 5;
         let (report, result) = run(&plan, &mut *opened.sink, &stop);
         result.unwrap();
         assert_eq!((report.end, report.stats.sent), (Some(End::Stopped), 1));
