@@ -153,11 +153,6 @@ impl TxRing {
         before - self.outstanding
     }
 
-    /// Slots that were submitted and are not completed.
-    pub fn outstanding(&self) -> usize {
-        self.outstanding
-    }
-
     fn load_status(&self, slot: usize) -> u32 {
         self.status(slot).load(Ordering::Acquire) & !TIMESTAMPS
     }
@@ -214,7 +209,7 @@ mod tests {
         ring.submit(&[60; 4]);
         leave(&ring, 0, libc::TP_STATUS_SENDING);
         leave(&ring, 1, libc::TP_STATUS_WRONG_FORMAT);
-        assert_eq!((ring.withdraw(), ring.outstanding()), (3, 1));
+        assert_eq!((ring.withdraw(), ring.outstanding), (3, 1));
         ring.submit(&[60]);
         leave(&ring, 1, AVAILABLE);
         assert_eq!(ring.complete(), 0, "the first is still being sent");
@@ -224,6 +219,6 @@ mod tests {
     fn a_full_ring_lends_nothing() {
         let mut ring = ring();
         ring.submit(&[60; 4]);
-        assert_eq!((ring.acquire(9).len(), ring.outstanding()), (0, 4));
+        assert_eq!((ring.acquire(9).len(), ring.outstanding), (0, 4));
     }
 }

@@ -40,11 +40,6 @@ impl Outlet {
         Ok(netlink::default_route_links()?.contains(&self.interface.index))
     }
 
-    /// The largest packet, in bytes without the Ethernet header.
-    pub fn mtu(&self) -> u32 {
-        self.interface.mtu
-    }
-
     fn addresses(&self) -> impl Iterator<Item = IpAddr> + '_ {
         self.interface.addresses.iter().map(|address| address.ip)
     }

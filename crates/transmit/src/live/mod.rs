@@ -12,4 +12,4 @@ mod sender;
 mod stamp;
 
 pub use sender::Live;
-pub use stamp::{LONGEST, Stamp};
+pub use stamp::Stamp;

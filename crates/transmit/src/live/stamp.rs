@@ -9,7 +9,7 @@ use crate::space::Span;
 use crate::template::{Checksum, Template, Varying, Write};
 
 /// The longest frame of a live run: with the structures that belong to it, it fills a page.
-pub const LONGEST: usize = 3072;
+const LONGEST: usize = 3072;
 
 /// So many spans of values a program looks through, one after the other.
 const SPANS: usize = 64;

@@ -6,7 +6,7 @@
 //! - `file`: a savefile
 //!
 //! All promise that `submitted = sent + refused + pending` at any time. Where a device has no room they wait for it
-//! for [a moment](port::PATIENCE) before they count frames as refused. A device that takes a frame may still lose
+//! for 50 ms before they count frames as refused. A device that takes a frame may still lose
 //! it; its own counters tell.
 
 mod buffer;
