@@ -9,6 +9,7 @@
 //! | R8 | bytes of the packet to keep; before the ring is known, the filter's verdict |
 //! | R9 | bytes of the packet on the wire |
 
+mod copy;
 mod filter;
 mod owned;
 mod publish;

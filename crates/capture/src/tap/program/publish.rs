@@ -6,8 +6,7 @@ use linerate_bpf::extended::{Alu, Hook, Instruction, Size, Test, helper};
 use linerate_sys::tap_ring::layout;
 
 use super::{
-    FLAGS, OUTGOING, R0, R1, R2, R3, R4, R5, R6, R7, R8, R9, R10, RING_NUMBER, Stamps, Writer,
-    field,
+    FLAGS, OUTGOING, R0, R1, R2, R3, R4, R5, R7, R8, R9, R10, RING_NUMBER, Stamps, Writer, field,
 };
 
 /// `BPF_RB_FORCE_WAKEUP` of `linux/bpf.h`.
@@ -38,17 +37,6 @@ impl Writer<'_> {
             return self.push(Instruction::store(Size::Word, R5, field(layout::FLAGS), R1));
         }
         self.push(Instruction::store(Size::Word, R5, field(layout::FLAGS), self.flags()));
-    }
-
-    pub(super) fn copy(&mut self) {
-        self.push(Instruction::mov(R1, R6));
-        self.push(Instruction::mov(R2, 0));
-        self.push(Instruction::mov(R3, R5));
-        self.push(Instruction::alu(Alu::Add, R3, i32::from(field(layout::PACKET))));
-        self.push(Instruction::mov(R4, R8));
-        self.push(Instruction::call(self.plan.hook.load_bytes()));
-        // Some packets' bytes are in the memory of a device, and only there.
-        self.code.jump_if(Test::NotEqual, R0, 0, self.ends.dropped);
     }
 
     /// R1 = new head. What comes before it is there for who sees the head: in what order another

@@ -133,6 +133,30 @@ fn a_packet_is_published_whole_or_up_to_snaplen_with_its_length_and_time() {
 }
 
 #[test]
+fn packets_of_every_length_are_copied_to_the_last_byte_and_not_beyond() {
+    on_core(0, || {
+        for hook in [Hook::Xdp, Hook::Ingress, Hook::Egress] {
+            for snaplen in [40, 127, 128, 1500] {
+                let bench = Bench::new(1, 1 << 16);
+                let program = bench.load(&bench.bell(), |plan| {
+                    plan.hook = hook;
+                    plan.snaplen = snaplen;
+                });
+                for length in 14..200 {
+                    run(&program, &frame(length));
+                    let records = bench.records();
+                    let record = records.last().unwrap();
+                    let kept = length.min(snaplen as usize);
+                    assert_eq!(bench.bytes_of(record), &frame(length)[..kept], "{hook:?} {length}");
+                    let end = record.start as usize + size(record.captured) - layout::PACKET;
+                    assert_eq!(bench.rings.region()[end..][..64], [0; 64], "{hook:?} {length}");
+                }
+            }
+        }
+    });
+}
+
+#[test]
 fn what_has_no_room_is_dropped_and_room_that_comes_back_is_used() {
     on_core(0, || {
         let mut bench = Bench::new(1, 1000);
