@@ -100,7 +100,9 @@ impl<'a> Setup<'a> {
         }
         match self.config.timestamps {
             TimestampSource::Kernel => Ok(()),
-            other => Err(self.unsupported(&format!("it has no {other} timestamps"))),
+            other => Err(self
+                .unsupported(&format!("it has no {other} timestamps"))
+                .advise("the back ends tap and tap-xdp have them")),
         }
     }
 

@@ -45,12 +45,14 @@ fn packets_left_in_the_buffer_are_pending() {
 fn a_ring_larger_than_the_memory_is_refused_with_advice() {
     let Some(lab) = quiet_pair() else { return };
     let b = lab.host("b");
-    for buffer in [1 << 40, u64::MAX] {
-        let error = b.run(|| open(&Config { buffer, ..config(b, Backend::Ring) }).map(drop));
-        let error = error.unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Exhausted, "{error}");
-        assert!(error.asked().contains("MiB") && error.answered().contains("MiB"), "{error}");
-        assert_eq!(error.advice(), Some("lower --buffer"));
+    for backend in [Backend::Tap, Backend::TapXdp, Backend::Ring] {
+        for buffer in [1 << 40, u64::MAX] {
+            let error = b.run(|| open(&Config { buffer, ..config(b, backend) }).map(drop));
+            let error = error.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Exhausted, "{error}");
+            assert!(error.asked().contains("MiB") && error.answered().contains("MiB"), "{error}");
+            assert_eq!(error.advice(), Some("lower --buffer"));
+        }
     }
 }
 
