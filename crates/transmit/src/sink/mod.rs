@@ -6,8 +6,8 @@
 //! - `file`: a savefile
 //!
 //! All promise that `submitted = sent + refused + pending` at any time. Where a device has no room they wait for it
-//! for 50 ms before they count frames as refused. A device that takes a frame may still lose
-//! it; its own counters tell.
+//! for 50 ms before they count frames as refused; the ring keeps frames until it is flushed, and lends no slots
+//! while it is full. A device that takes a frame may still lose it; its own counters tell.
 
 mod buffer;
 mod file;
