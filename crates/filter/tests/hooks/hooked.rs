@@ -5,7 +5,6 @@ use linerate_bpf::extended::Register::{R0, R1, R6, R10};
 use linerate_bpf::extended::{Hook, Instruction, Metadata, Predicate, Size};
 use linerate_sys::bpf::{LoadError, Map, MapSpec, Program, ProgramKind, ProgramSpec, TestRun};
 use std::os::fd::{AsFd, AsRawFd};
-use std::time::Duration;
 
 /// The least that the kernel runs any program on: an Ethernet header.
 pub(crate) const SHORTEST: usize = 14;
@@ -70,13 +69,6 @@ impl Hooked {
             1 => Some(true),
             other => panic!("the program returned {other}"),
         }
-    }
-
-    /// Mean time of one run.
-    pub(crate) fn duration(&self, data: &[u8], repeat: u32) -> Duration {
-        self.tell(&Input::whole(data));
-        let run = TestRun { repeat, ..TestRun::once(data) };
-        self.program.test_run(&run).expect("a run").duration
     }
 
     fn tell(&self, input: &Input<'_>) {

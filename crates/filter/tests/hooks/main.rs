@@ -296,21 +296,3 @@ fn frames_of_several_buffers_are_read_to_their_ends() {
         }
     }
 }
-
-/// Prints the time that a filter takes beside one that keeps all; on a quiet machine only.
-#[test]
-#[ignore = "a measurement"]
-fn how_long_a_filter_takes() {
-    let mut packet = packet_from(7);
-    packet[34..38].copy_from_slice(&[0x20, 0, 0x30, 0]);
-    for text in ["", "tcp port 80 or 443 or 8080 or 22 or 25", "net 10.0.0.0/8", &hosts(1000)] {
-        let predicate = for_tap(text, LinkType::ETHERNET).and_then(|filter| filter.predicate());
-        let predicate = predicate.expect("a filter");
-        for hook in HOOKS {
-            let hooked = Hooked::new(&predicate, hook).expect("loaded");
-            let best = (0..7).map(|_| hooked.duration(&packet, 1_000_000)).min();
-            let text: String = text.chars().take(40).collect();
-            println!("{best:?} {hook:?}, {} instructions: {text}", predicate.len());
-        }
-    }
-}
