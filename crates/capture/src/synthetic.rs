@@ -15,7 +15,7 @@ use crate::Interrupt;
 pub struct Load {
     /// Bytes of the packets, in turn.
     pub sizes: Vec<u32>,
-    /// Packets a second; `None`: as many as are taken.
+    /// Packets a second from the first call of `next_batch` on; `None`: as many as are taken.
     pub rate: Option<u64>,
     /// With a rate: bytes of packets that wait to be taken at the most. Those for which that leaves no room
     /// are dropped, as a capture drops them.
@@ -49,7 +49,8 @@ pub struct Synthetic {
 /// When packets are due.
 #[derive(Debug)]
 struct Clock {
-    began: Instant,
+    /// When the first packets were asked for: what it takes to get ready for them is no part of the load.
+    began: Option<Instant>,
     rate: u64,
     /// Packets that can wait.
     room: u64,
@@ -61,7 +62,8 @@ struct Clock {
 impl Clock {
     /// Has the packets come that are due, given that so many were taken before.
     fn advance(&mut self, delivered: u64) {
-        self.came = (self.began.elapsed().as_secs_f64() * self.rate as f64) as u64;
+        let span = self.began.map_or(Duration::ZERO, |began| began.elapsed());
+        self.came = (span.as_secs_f64() * self.rate as f64) as u64;
         let waiting = self.came - (delivered + self.dropped);
         self.dropped += waiting.saturating_sub(self.room);
     }
@@ -86,7 +88,7 @@ impl Synthetic {
             table.push(Descriptor { offset, captured, length, direction, ..Descriptor::default() });
         }
         let room = (load.buffer / mean).max(1);
-        let clock = |rate| Clock { began: Instant::now(), rate, room, came: 0, dropped: 0 };
+        let clock = |rate| Clock { began: None, rate, room, came: 0, dropped: 0 };
         let name = "simulated".to_owned();
         let interface = Interface { name, link_type: LinkType::ETHERNET, ..Interface::default() };
         Self {
@@ -131,6 +133,9 @@ impl Source for Synthetic {
     }
 
     fn next_batch(&mut self, wait: Duration) -> Result<Option<Batch<'_>>> {
+        if let Some(clock) = &mut self.clock {
+            clock.began.get_or_insert_with(Instant::now);
+        }
         let mut waiting = self.waiting();
         if waiting == 0 && self.is_stopped {
             return Ok(None);
@@ -233,6 +238,7 @@ mod tests {
     #[test]
     fn what_finds_no_room_is_dropped_and_counted() {
         let mut source = source(Some(1_000_000), 787 * 10);
+        source.next_batch(Duration::ZERO).unwrap();
         std::thread::sleep(Duration::from_millis(20));
         let taken = source.next_batch(Duration::ZERO).unwrap().unwrap().len();
         assert_eq!(taken, 10);
@@ -240,6 +246,13 @@ mod tests {
         while source.next_batch(Duration::ZERO).unwrap().is_some() {}
         let stats = source.stats().unwrap();
         assert!(stats.balances() && stats.dropped > 19_000 && stats.pending == 0, "{stats:?}");
+    }
+
+    #[test]
+    fn no_packet_comes_before_the_first_is_asked_for() {
+        let mut source = source(Some(1000), 1 << 20);
+        std::thread::sleep(Duration::from_millis(20));
+        assert_eq!(source.stats().unwrap(), Stats::default());
     }
 
     #[test]
