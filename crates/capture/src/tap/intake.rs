@@ -175,7 +175,8 @@ impl Intake {
     fn take(&mut self, place: usize, until: u64, epoch: Epoch) -> Result<bool> {
         let reader = &mut self.readers[place];
         while let Some(record) = reader.next.filter(|record| record.time <= until) {
-            let descriptor = describe(&mut self.rings, &record, epoch, self.snaplen);
+            let settled = Record { time: self.clock.settle(record.time), ..record };
+            let descriptor = describe(&mut self.rings, &settled, epoch, self.snaplen);
             match record.flags & (QUESTION | ASIDE) {
                 0 => self.descriptors.push(descriptor),
                 flags => self.descriptors.extend(self.questions.take(flags, descriptor)),

@@ -11,6 +11,9 @@ use super::walk::Record;
 pub(crate) enum Clock {
     /// The kernel's, which counts from the machine's start: the program reads it.
     Kernel(Distance),
+    /// The same, which the program reads now and then: of several rings, packets that come later may
+    /// have earlier times. So there is the latest time that was told, too.
+    Sampled(Distance, u64),
     /// The network card's; the kernel's for packets that it does not stamp.
     Card(Distance),
     /// The processor's, read when a batch is taken, for all packets in it.
@@ -37,16 +40,15 @@ impl Clock {
         match source {
             TimestampSource::Tsc => Ok(Self::Cycles(CycleClock::new()?)),
             TimestampSource::Hardware => Ok(Self::Card(Distance::of_realtime())),
-            TimestampSource::Kernel | TimestampSource::Sampled => {
-                Ok(Self::Kernel(Distance::of_realtime()))
-            }
+            TimestampSource::Kernel => Ok(Self::Kernel(Distance::of_realtime())),
+            TimestampSource::Sampled => Ok(Self::Sampled(Distance::of_realtime(), 0)),
         }
     }
 
     /// For a batch that is taken now.
     pub(crate) fn epoch(&mut self) -> Epoch {
         match self {
-            Self::Kernel(distance) => {
+            Self::Kernel(distance) | Self::Sampled(distance, _) => {
                 distance.update();
                 Epoch::Since(distance.nanos())
             }
@@ -60,7 +62,16 @@ impl Clock {
 
     /// True where records tell times by which they can be put in order.
     pub(crate) fn orders(&self) -> bool {
-        matches!(self, Self::Kernel(_))
+        matches!(self, Self::Kernel(_) | Self::Sampled(..))
+    }
+
+    /// What to take for the time of a record that says `recorded`. A sampled one is the packet's or earlier: a
+    /// packet that comes after another was received no earlier, and so the other's time is nearer to the truth.
+    #[inline]
+    pub(crate) fn settle(&mut self, recorded: u64) -> u64 {
+        let Self::Sampled(_, latest) = self else { return recorded };
+        *latest = recorded.max(*latest);
+        *latest
     }
 }
 
@@ -87,5 +98,23 @@ pub(crate) fn stamps(source: TimestampSource) -> Stamps {
         TimestampSource::Sampled => Stamps::Sampled,
         TimestampSource::Hardware => Stamps::Card,
         TimestampSource::Tsc => Stamps::None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sampled_times_do_not_step_back_and_others_stay_as_they_are() {
+        let times = [5, 9, 7, 9, 12, 11];
+        for (source, expected) in [
+            (TimestampSource::Sampled, [5, 9, 9, 9, 12, 12]),
+            (TimestampSource::Kernel, times),
+            (TimestampSource::Hardware, times),
+        ] {
+            let mut clock = Clock::of(source).unwrap();
+            assert_eq!(times.map(|time| clock.settle(time)), expected, "{source}");
+        }
     }
 }

@@ -46,6 +46,36 @@ fn packets_of_all_queues_come_in_the_order_of_their_times() {
     }
 }
 
+/// Queues sample by themselves, so that a packet may be told an earlier time than one that was delivered already.
+#[test]
+fn sampled_times_of_several_queues_do_not_step_back_while_packets_come() {
+    let Some(lab) = wide_pair(4) else { return };
+    let sent = datagrams(&lab, 4000);
+    for backend in TAPS {
+        let config = Config {
+            timestamps: TimestampSource::Sampled,
+            immediate: true,
+            ..config(lab.host("b"), backend)
+        };
+        let mut capture = open_on(lab.host("b"), &config);
+        let times = std::thread::scope(|scope| {
+            let sender = scope.spawn(|| {
+                for _ in 0..10 {
+                    send_frames(lab.host("a"), &sent).unwrap();
+                }
+            });
+            let (mut times, wait) = (Vec::new(), std::time::Duration::from_millis(50));
+            while times.len() < 10 * sent.len() {
+                let batch = capture.source.next_batch(wait).unwrap().unwrap();
+                assert!(!batch.is_empty() || !sender.is_finished(), "{} packets", times.len());
+                times.extend(batch.iter().map(|packet| packet.time));
+            }
+            times
+        });
+        assert!(times.is_sorted(), "{backend}");
+    }
+}
+
 #[test]
 fn threads_share_the_rings_and_each_is_woken_for_its_own() {
     let Some(lab) = wide_pair(4) else { return };
