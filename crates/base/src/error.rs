@@ -85,6 +85,13 @@ impl Error {
         self
     }
 
+    /// The same error as the answer to what the caller was asked for, instead of to a step on the way.
+    #[must_use]
+    pub fn asking(mut self, asked: impl Into<String>) -> Self {
+        self.asked = asked.into();
+        self
+    }
+
     /// What kind of failure it was.
     pub fn kind(&self) -> ErrorKind {
         self.kind

@@ -28,7 +28,7 @@ pub(super) fn check(config: &MeterConfig) -> Result<()> {
 
 pub(super) fn find(name: &str) -> Result<Interface> {
     interface::by_name(name).map_err(|error| match error.kind() {
-        ErrorKind::NotFound => not_found(name),
+        ErrorKind::NotFound => not_found(name).asking(asked(name)),
         _ => error,
     })
 }
@@ -89,10 +89,5 @@ fn refused(config: &MeterConfig, hook: Hook, counters: &Map, error: LoadError) -
             (format!("count packets of {} filters in one program", config.filters.len()), error)
         }
     };
-    let error = Error::from(error);
-    let refused = Error::new(error.kind(), asked, error.answered().to_owned());
-    match error.advice() {
-        Some(advice) => refused.advise(advice.to_owned()),
-        None => refused,
-    }
+    Error::from(error).asking(asked)
 }

@@ -88,6 +88,8 @@ pub struct Meter {
     tallies: usize,
     links: Vec<Link>,
     watch: LinkWatch,
+    /// The interface is down, which is yet to be told.
+    is_down: bool,
     interrupt: Interrupt,
 }
 
@@ -119,6 +121,7 @@ impl Meter {
             counters,
             tallies,
             watch,
+            is_down: !device.is_up,
             interrupt: config.interrupt.clone(),
         })
     }
@@ -144,19 +147,28 @@ impl Meter {
     /// Waits until `deadline` or for the interrupt; true if that came.
     ///
     /// # Errors
-    /// [`ErrorKind::Gone`], once, when the interface is; what was counted before can still be read.
+    /// - [`ErrorKind::Gone`], once, when the interface is; what was counted before can still be read.
+    /// - [`ErrorKind::Down`], once each time that the interface goes down, or when it was at the beginning.
+    ///   Counting goes on.
     pub fn wait(&mut self, deadline: Instant) -> Result<bool> {
         loop {
+            if std::mem::take(&mut self.is_down) {
+                return Err(self.down());
+            }
             let left = deadline.saturating_duration_since(Instant::now());
             let ready = event::poll([self.interrupt.as_fd(), self.watch.as_fd()], left);
             let [interrupt, news] = ready.map_err(|e| Error::system("wait", e))?;
             if interrupt.readable {
                 return Ok(true);
             }
-            if news.readable && self.watch.read()?.contains(&LinkChange::Gone) {
-                return Err(self.gone());
+            if news.readable {
+                let changes = self.watch.read()?;
+                if changes.contains(&LinkChange::Gone) {
+                    return Err(self.gone());
+                }
+                self.is_down = changes.contains(&LinkChange::Down);
             }
-            if left.is_zero() {
+            if left.is_zero() && !self.is_down {
                 return Ok(false);
             }
         }
@@ -166,6 +178,11 @@ impl Meter {
     pub fn stop(&mut self) {
         // Closing a link waits for an RCU grace period (`tcx_link_release` of `kernel/bpf/tcx.c`).
         self.links.clear();
+    }
+
+    fn down(&self) -> Error {
+        Error::new(ErrorKind::Down, asked(&self.interface), "the interface is down")
+            .advise("counting goes on when it is up")
     }
 
     fn gone(&self) -> Error {

@@ -31,7 +31,7 @@ pub(crate) struct StatArgs {
     #[arg(short = 'Q', long, value_enum, value_name = "WAY", default_value_t)]
     pub(crate) direction: DirectionArg,
 
-    /// Print an object for each reading, one a line.
+    /// Print an object for each reading, one a line; the totals are one more, on standard error.
     #[arg(long)]
     pub(crate) json: bool,
 

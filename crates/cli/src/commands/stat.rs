@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use linerate::base::{self, LinkType};
+use linerate::base::{self, ErrorKind, LinkType};
 use linerate::capture::{self, Interrupt, MAX_SNAPLEN, Meter, MeterConfig, MeterFilter};
 use linerate::filter::{Options, without_comments};
 
@@ -47,22 +47,28 @@ pub(super) fn run(args: &StatArgs) -> Result<Outcome> {
 fn filters(args: &StatArgs) -> Result<Vec<MeterFilter>> {
     let words = args.filters.iter().map(|word| word.to_str().map(str::to_owned));
     let words: Option<Vec<_>> = words.collect();
-    let mut texts = words.ok_or_else(|| usage("a filter is not valid UTF-8"))?;
-    if let Some(file) = &args.filter_file {
-        texts.extend(lines(file)?);
-    }
+    let words = words.ok_or_else(|| usage("a filter is not valid UTF-8"))?;
     // An interface that cannot be counted on says so later, by its name.
-    let link_types = capture::link_types(&args.interface)?;
-    let filter = |text: String| filter(text, link_types[0], &args.interface);
-    texts.into_iter().map(filter).collect()
+    let link_types = capture::link_types(&args.interface)
+        .map_err(|error| error.asking(format!("count packets on {}", args.interface)))?;
+    let compile = |text: String| filter(text, link_types[0], &args.interface);
+    let mut filters: Vec<_> = words.into_iter().map(compile).collect::<Result<_>>()?;
+    if let Some(file) = &args.filter_file {
+        for (number, line) in lines(file)? {
+            let place = || format!("{}, line {number}", file.display());
+            filters.push(compile(line).with_context(place)?);
+        }
+    }
+    Ok(filters)
 }
 
-fn lines(file: &Path) -> Result<Vec<String>> {
+/// The lines that have a filter, with their numbers.
+fn lines(file: &Path) -> Result<Vec<(usize, String)>> {
     let text = std::fs::read_to_string(file)
         .with_context(|| format!("read filters from {}", file.display()))?;
     let text = without_comments(&text);
-    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    Ok(lines.map(str::to_owned).collect())
+    let lines = (1..).zip(text.lines().map(str::trim)).filter(|(_, line)| !line.is_empty());
+    Ok(lines.map(|(number, line)| (number, line.to_owned())).collect())
 }
 
 fn filter(text: String, link_type: LinkType, interface: &str) -> Result<MeterFilter> {
@@ -106,14 +112,16 @@ impl Running {
 
     /// Waits until a reading is due; false when the user wants an end.
     fn wait(&mut self, due: Instant) -> base::Result<bool> {
-        while self.meter.wait(due)? {
-            if self.requests.stop() {
-                return Ok(false);
+        loop {
+            match self.meter.wait(due) {
+                Ok(false) => return Ok(true),
+                Ok(true) if self.requests.stop() => return Ok(false),
+                // The user wants to see the counters, and does.
+                Ok(true) => self.interrupt.clear(),
+                Err(error) if error.kind() == ErrorKind::Down => self.report.note(&error),
+                Err(error) => return Err(error),
             }
-            // The user wants to see the counters, and does.
-            self.interrupt.clear();
         }
-        Ok(true)
     }
 
     fn is_over(&self) -> bool {

@@ -51,7 +51,9 @@ fn the_intervals_sum_is_what_was_sent_whatever_filters_overlap() {
     let expected = [500, 500, 300, 500, 200, 0, 0, 500].map(frames);
     assert_eq!(sums(&done), expected, "{done:?}");
     assert!(done.stdout.lines().count() > 2, "{done:?}");
-    assert!(done.stderr.contains("port 7            300 packets, 42,600 bytes"), "{done:?}");
+    // The totals are an object like those of the intervals.
+    let stdout = done.stderr.lines().last().unwrap().to_owned();
+    assert_eq!(sums(&Finished { stdout, ..done }), expected);
 }
 
 #[test]
@@ -111,7 +113,12 @@ fn it_ends_after_so_many_readings_or_so_long() {
     assert_eq!(done.stdout.lines().count(), 3, "{done:?}");
     let done = Live::stat(b, &["--every", "1h", "--for", "50ms", "tcp"]).wait().success();
     let lines: Vec<_> = done.stdout.lines().map(|line| line.split("  ").last()).collect();
-    assert_eq!(lines, [Some("total"), Some("tcp")], "{done:?}");
+    assert_eq!(lines, [Some("filter"), Some("total"), Some("tcp")], "{done:?}");
+    assert!(
+        done.stdout.starts_with("   seconds      packets           bytes  filter\n"),
+        "{done:?}"
+    );
+    assert!(done.stderr.contains("tcp    0 packets, 0 bytes"), "{done:?}");
     let live = Live::stat(b, &["--every", "1h"]);
     live.signal("TERM");
     assert!(live.wait().success().stderr.contains("total  0 packets, 0 bytes"));
@@ -130,6 +137,36 @@ fn what_was_counted_before_the_interface_went_is_told() {
 }
 
 #[test]
+fn an_interface_that_is_down_is_waited_for_and_a_line_says_so() {
+    let Some(lab) = quiet_pair() else { return };
+    let b = lab.host("b");
+    b.set_link_up(false).expect("down");
+    let live = Live::stat(b, &["--json", "udp"]);
+    b.set_link_up(true).expect("up");
+    send(&lab, 7, 20);
+    b.set_link_up(false).expect("down");
+    b.set_link_up(true).expect("up");
+    send(&lab, 7, 10);
+    let done = live.interrupt().success();
+    let told =
+        done.stderr.matches("the interface is down (counting goes on when it is up)").count();
+    assert_eq!((told, sums(&done)), (2, vec![frames(30), frames(30)]), "{done:?}");
+}
+
+#[test]
+fn a_mistake_in_a_file_is_shown_with_its_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("filters");
+    for (line, status) in [("tcp port 80000", 2), ("ip protochain 6", 1)] {
+        fs::write(&file, format!("# ports\n\nudp\n{line} # here\n")).unwrap();
+        let done = linerate(["stat", "-i", "lo", "-F", text(&file)]);
+        assert_eq!(done.code(), status, "{done:?}");
+        let place = format!("{}, line 4: filter", file.display());
+        assert!(done.stderr.contains(&place), "{done:?}");
+    }
+}
+
+#[test]
 fn what_cannot_be_counted_is_named() {
     let loops = linerate(["stat", "-i", "lo", "tcp", "ip protochain 6"]);
     assert_eq!(loops.code(), 1);
@@ -138,6 +175,7 @@ fn what_cannot_be_counted_is_named() {
     assert_eq!(wrong.code(), 2);
     assert!(wrong.stderr.contains("^^^^^"), "{wrong:?}");
     let missing = linerate(["stat", "-i", "l0"]);
+    assert!(missing.stderr.contains("count packets on l0: "), "{missing:?}");
     assert!(missing.stderr.contains("is lo meant?"), "{missing:?}");
     let any = linerate(["stat", "-i", "any"]);
     assert!(any.stderr.contains("one interface"), "{any:?}");

@@ -1,6 +1,6 @@
 //! Readings as a table that is drawn over, as lines, or as JSON.
 
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 use std::io::{self, IsTerminal, Write as _};
 use std::time::{Duration, Instant};
 
@@ -80,6 +80,7 @@ impl Report {
         let rows: Vec<_> = self.rows(&sums).collect();
         let text = match self.form {
             Form::Table => table(&rows, interval),
+            Form::Lines if self.last.0.is_zero() => heading() + &lines(&rows, now),
             Form::Lines => lines(&rows, now),
             Form::Json => json(&rows, now, interval),
         };
@@ -94,10 +95,28 @@ impl Report {
     /// When standard output cannot take it.
     pub(super) fn finish(&mut self, reading: &Reading) -> Result<()> {
         self.add(reading)?;
-        if self.form != Form::Table {
-            self.tell_totals();
+        match self.form {
+            Form::Table => {}
+            Form::Lines => self.tell_totals(),
+            Form::Json => self.tell_totals_as_json(),
         }
         Ok(())
+    }
+
+    /// Says something beside the readings; a table that is on the screen stays there.
+    pub(super) fn note(&mut self, text: impl Display) {
+        self.drawn = 0;
+        output::tell(text);
+    }
+
+    /// As one interval from the beginning.
+    fn tell_totals_as_json(&self) {
+        let (now, sums) = &self.last;
+        let rows = self.names.iter().zip(sums);
+        let rows: Vec<_> =
+            rows.map(|(name, sum)| Row { name, interval: *sum, sum: *sum }).collect();
+        // A terminal that is gone is no reason to fail.
+        let _ = io::stderr().write_all(json(&rows, *now, *now).as_bytes());
     }
 
     fn tell_totals(&self) {
@@ -167,6 +186,11 @@ fn table(rows: &[Row<'_>], interval: Duration) -> String {
     text.lines().map(fitted).collect()
 }
 
+/// What is above the first lines.
+fn heading() -> String {
+    format!("{:>10} {:>12} {:>15}  filter\n", "seconds", "packets", "bytes")
+}
+
 /// What each interval had, so that a column's sum is the total.
 fn lines(rows: &[Row<'_>], now: Duration) -> String {
     let mut text = String::new();
@@ -221,9 +245,10 @@ mod tests {
 
     #[test]
     fn lines_have_the_counts_of_an_interval() {
-        let expected = "     2.500         3000          300000  total\n\
+        let expected = "   seconds      packets           bytes  filter\n\
+                        \u{20}    2.500         3000          300000  total\n\
                         \u{20}    2.500            1             100  tcp port 80\n";
-        assert_eq!(lines(&rows(), Duration::from_millis(2500)), expected);
+        assert_eq!(heading() + &lines(&rows(), Duration::from_millis(2500)), expected);
     }
 
     #[test]
