@@ -40,8 +40,8 @@ pub struct Config {
     /// Take the packets away from the host: it gets none of those that the interface receives. For
     /// interfaces that do nothing but capture, as at a mirror port.
     pub exclusive: bool,
-    /// Do what would cut the host off from its network, such as `exclusive` on an interface with
-    /// addresses of the host's own, or owning one of these.
+    /// Do what would cut the host off from its network, such as `exclusive`, or AF_XDP without a filter, on an
+    /// interface with addresses of the host's own, or owning one of these.
     pub force: bool,
     /// Addresses that are the application's: packets to them are captured, where the filter keeps them, and
     /// the host does not get them; those that ask for their hardware address are answered. No other

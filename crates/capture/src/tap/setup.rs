@@ -137,7 +137,7 @@ impl<'a> Setup<'a> {
             return Err(self.invalid("it sees received packets only", advice));
         }
         if self.config.exclusive && !self.config.force {
-            return self.check_addresses();
+            return check_can_be_spared(&self.device);
         }
         Ok(())
     }
@@ -174,18 +174,6 @@ impl<'a> Setup<'a> {
         Ok(())
     }
 
-    fn check_addresses(&self) -> Result<()> {
-        match own_address(&self.device) {
-            Some(ip) => Err(Error::new(
-                ErrorKind::Invalid,
-                format!("take the packets of {} away from the host", self.device.name),
-                format!("the host has the address {ip} there"),
-            )
-            .advise("--force does it all the same")),
-            None => Ok(()),
-        }
-    }
-
     fn native_producers(&self) -> Producers {
         let driver = self.device.driver.as_deref().unwrap_or_default();
         if QUEUES_SHARED.contains(&driver) { Producers::Cpus } else { Producers::Queues }
@@ -207,6 +195,19 @@ impl<'a> Setup<'a> {
 fn unsupported(config: &Config, backend: Backend, answer: &str) -> Error {
     let asked = format!("capture on {} by the back end {backend}", config.interface);
     Error::new(ErrorKind::Unsupported, asked, answer)
+}
+
+/// The host could not be reached by its own addresses on `device` any more if it got nothing from there.
+pub(crate) fn check_can_be_spared(device: &Interface) -> Result<()> {
+    match own_address(device) {
+        Some(ip) => Err(Error::new(
+            ErrorKind::Invalid,
+            format!("take the packets of {} away from the host", device.name),
+            format!("the host has the address {ip} there"),
+        )
+        .advise("--force does it all the same")),
+        None => Ok(()),
+    }
 }
 
 /// An address by which the host could not be reached any more without the interface's packets.

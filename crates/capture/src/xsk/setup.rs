@@ -23,6 +23,7 @@ use crate::live::setup::check_memory;
 use crate::live::watch::Losses;
 use crate::privilege::explain;
 use crate::tap::driver::Driver;
+use crate::tap::setup::check_can_be_spared;
 use crate::threads::receive_queues;
 use crate::{Backend, Capture, Config, Directions, Hook};
 
@@ -30,7 +31,7 @@ use crate::{Backend, Capture, Config, Directions, Hook};
 ///
 /// # Errors
 /// As [`open_many`](crate::open_many); [`ErrorKind::Invalid`] when there are fewer queues than
-/// sources, [`ErrorKind::Busy`] when a queue or the program's place is taken.
+/// sources, or the host would lose all packets to its own addresses unforced; [`ErrorKind::Busy`] when a queue or the program's place is taken.
 pub(crate) fn open(config: &Config, count: usize) -> Result<Vec<Capture>> {
     let place = Place::find(config)?;
     check_options(config, &place)?;
@@ -40,6 +41,7 @@ pub(crate) fn open(config: &Config, count: usize) -> Result<Vec<Capture>> {
     if !device.is_up {
         return Err(place.link.not_up());
     }
+    check_host(config, &device)?;
     let interface = place.link.index;
     // A kernel that does not know what drivers tell is no reason not to capture.
     let vlan_tag = Driver::of(&place.link, false).unwrap_or_default().vlan_tag;
@@ -116,6 +118,22 @@ fn check_options(config: &Config, place: &Place) -> Result<()> {
     match config.timestamps {
         TimestampSource::Kernel => Ok(()),
         other => refuse(&format!("it has no {other} timestamps")),
+    }
+}
+
+/// Whether the host keeps what it needs to be reached: AF_XDP takes what the filter keeps.
+fn check_host(config: &Config, device: &Interface) -> Result<()> {
+    match config {
+        Config { force: true, .. } => Ok(()),
+        Config { exclusive: true, .. } => check_can_be_spared(device),
+        Config { filter: Some(_), .. } => Ok(()),
+        _ => check_can_be_spared(device).map_err(|error| {
+            error.advise(format!(
+                "{} leaves the host what a filter turns away, {} all; --force does it all the same",
+                Backend::Xdp,
+                Backend::Tap
+            ))
+        }),
     }
 }
 

@@ -42,7 +42,7 @@ fn a_back_end_names_the_capability_that_it_lacks() {
     ] {
         let error = b.run(|| {
             limit_capabilities(has).unwrap();
-            open(&config(b, backend)).map(drop).unwrap_err()
+            open(&Config { force: true, ..config(b, backend) }).map(drop).unwrap_err()
         });
         assert_eq!(error.kind(), ErrorKind::Permission, "{backend}: {error}");
         let lacks = format!("this process lacks {missing}; run it as root, or once: sudo setcap");

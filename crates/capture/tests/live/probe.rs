@@ -56,7 +56,8 @@ fn another_owners_xdp_program_is_told_of() {
         let taken = matches!(&support, Support::No(reason) if reason.contains("another XDP"));
         let at_xdp = [Backend::TapXdp, Backend::Xdp].contains(&backend);
         assert_eq!(taken, at_xdp, "{backend}: {support:?}");
-        let busy = b.run(|| open(&config(b, backend)).map(drop)).is_err();
+        let config = Config { force: true, ..config(b, backend) };
+        let busy = b.run(|| open(&config).map(drop)).is_err();
         assert_eq!(busy, at_xdp, "{backend}");
     }
 }

@@ -281,7 +281,7 @@ fn tags_that_the_driver_took_off_are_put_back_at_every_hook() {
     let expected: Vec<_> = sent.iter().map(|frame| tagged(frame, 5)).collect();
     for backend in [Backend::Tap, Backend::TapXdp, Backend::Xdp] {
         for snaplen in [262_144, 60] {
-            let config = Config { snaplen, ..config(b, backend) };
+            let config = Config { snaplen, force: true, ..config(b, backend) };
             let mut capture = open_on(b, &config);
             send_frames(a, &sent).unwrap();
             for (packet, expected) in fetch(&mut capture.source, 10).iter().zip(&expected) {

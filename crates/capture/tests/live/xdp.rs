@@ -11,12 +11,14 @@ use linerate_lab::traffic::live::{Frame, Load, Sender};
 use linerate_lab::traffic::{send_frames, tagged};
 use linerate_lab::{Host, Lab, need};
 use linerate_sys::capability::{Capability, limit_capabilities};
+use linerate_sys::{interface, netlink};
 
 use crate::common::*;
 use crate::faults::fault;
 
+/// Hosts of a lab have addresses.
 fn config_xdp(host: &Host) -> Config {
-    config(host, Backend::Xdp)
+    Config { force: true, ..config(host, Backend::Xdp) }
 }
 
 fn now() -> Timestamp {
@@ -248,6 +250,38 @@ fn another_program(host: &Host) -> linerate_sys::bpf::Link {
     let code = [Instruction::mov(R0, 2).encode(), Instruction::exit().encode()];
     let program = Program::load(&ProgramSpec::new(ProgramKind::Xdp, &code, "other")).unwrap();
     host.run(|| Link::xdp(&program, host.interface_index(), XdpMode::Native)).unwrap()
+}
+
+#[test]
+fn a_host_with_addresses_gives_all_its_packets_away_by_force_only() {
+    let Some(lab) = pair(1) else { return };
+    let b = lab.host("b");
+    let unforced = Config { force: false, ..config_xdp(b) };
+    let filter = Some(every_fourth());
+    let exclusive = Config { exclusive: true, filter: filter.clone(), ..unforced.clone() };
+    for (config, remedy) in [(&unforced, "filter"), (&exclusive, "--force")] {
+        let error = b.run(|| open(config).map(drop)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
+        assert_eq!(error.answered(), "the host has the address 10.0.0.2 there");
+        assert!(error.advice().unwrap().contains(remedy), "{error}");
+    }
+    drop(open_on(b, &Config { force: true, ..exclusive }));
+    drop(open_on(b, &Config { filter, ..unforced }));
+}
+
+#[test]
+fn without_addresses_no_force_is_needed() {
+    if !need::root() {
+        return;
+    }
+    let lab = Lab::plan().host("a").host("b").quiet().build().unwrap();
+    lab.host("b").run(|| {
+        netlink::create_bridge("spare").unwrap();
+        netlink::set_link_up(interface::index("spare").unwrap(), true).unwrap();
+    });
+    let spare = Config { interface: "spare".into(), ..config(lab.host("b"), Backend::Xdp) };
+    drop(open_on(lab.host("b"), &spare));
+    drop(open_on(lab.host("b"), &Config { exclusive: true, ..spare }));
 }
 
 #[test]

@@ -58,7 +58,7 @@ pub(crate) struct CaptureArgs {
     #[arg(long, value_name = "PREFIX", value_parser = prefix)]
     pub(crate) own: Vec<Prefix>,
 
-    /// Do as told even where that can cut the host off from its network, as --exclusive and --own can.
+    /// Do as told even where that can cut the host off from its network, as --exclusive, --own and AF_XDP can.
     #[arg(long)]
     pub(crate) force: bool,
 

@@ -77,7 +77,7 @@ fn every_packet_is_captured_by_one_thread_and_flows_keep_their_order() {
         let Some(lab) = wide_pair(queues) else { return };
         // An AF_XDP socket has a whole queue.
         for backend in BACKENDS.into_iter().chain((queues > 1).then_some("xdp")) {
-            let flags = ["--backend", backend, "--threads", "2"];
+            let flags = ["--backend", backend, "--threads", "2", "--force"];
             let (done, packets) = capture_two_flows(&lab, &flags, 3000);
             let all: Vec<_> = (0..3000).collect();
             assert_eq!(flow(&packets, 5000), all, "{backend}, {queues} queues: {done:?}");
@@ -92,7 +92,7 @@ fn every_packet_is_captured_by_one_thread_and_flows_keep_their_order() {
 fn ordered_packets_of_all_threads_are_in_the_order_of_their_times() {
     let Some(lab) = wide_pair(2) else { return };
     for backend in BACKENDS.into_iter().chain(["xdp"]) {
-        let flags = ["--backend", backend, "--threads", "2", "--ordered"];
+        let flags = ["--backend", backend, "--threads", "2", "--ordered", "--force"];
         let (done, packets) = capture_two_flows(&lab, &flags, 3000);
         assert_eq!((done.captured(), packets.len()), (6000, 6000), "{done:?}");
         assert!(packets.is_sorted_by_key(|packet| packet.time), "{backend}: {done:?}");

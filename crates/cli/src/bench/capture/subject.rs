@@ -131,7 +131,7 @@ const OURS: &[(&str, &[&str], bool)] = &[
     ("linerate tap-xdp sampled", &["--backend", "tap-xdp", "--timestamps", "sampled"], true),
     ("linerate tap", &["--backend", "tap"], true),
     ("linerate tap sampled", &["--backend", "tap", "--timestamps", "sampled"], true),
-    ("linerate xdp", &["--backend", "xdp"], false),
+    ("linerate xdp", &["--backend", "xdp", "--force"], false),
     (RING, &["--backend", "ring"], true),
     ("linerate socket", &["--backend", "socket"], true),
 ];
