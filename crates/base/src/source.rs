@@ -29,6 +29,14 @@ pub trait Source {
     /// When the system does not give its counters.
     fn stats(&mut self) -> Result<Stats>;
 
+    /// The same by threads, where several read for this source; otherwise there is one share, all of it.
+    ///
+    /// # Errors
+    /// As [`stats`](Self::stats).
+    fn shares(&mut self) -> Result<Vec<Stats>> {
+        Ok(vec![self.stats()?])
+    }
+
     /// Admits no further packet. Those already captured can still be fetched; then
     /// [`next_batch`](Self::next_batch) returns `None` and [`stats`](Self::stats) is exact.
     ///
@@ -48,6 +56,10 @@ impl<S: Source + ?Sized> Source for Box<S> {
 
     fn stats(&mut self) -> Result<Stats> {
         (**self).stats()
+    }
+
+    fn shares(&mut self) -> Result<Vec<Stats>> {
+        (**self).shares()
     }
 
     fn stop(&mut self) -> Result<()> {

@@ -63,7 +63,6 @@ struct Merged {
     places: Vec<Vec<u32>>,
     region: Vec<u8>,
     descriptors: Vec<Descriptor>,
-    delivered: u64,
     /// What to tell when all packets from before it are delivered.
     fault: Option<Error>,
 }
@@ -90,7 +89,6 @@ impl Merged {
             places: vec![Vec::new(); count],
             region: Vec::new(),
             descriptors: Vec::new(),
-            delivered: 0,
             fault: None,
         })
     }
@@ -160,7 +158,6 @@ impl Merged {
         for (number, bag) in self.held.emptied() {
             self.readers[number].give_back(bag);
         }
-        self.delivered += self.descriptors.len() as u64;
     }
 }
 
@@ -194,13 +191,18 @@ impl Source for Merged {
 
     fn stats(&mut self) -> Result<Stats> {
         let mut sum = Stats::default();
-        for stats in reader::stats(&self.readers)? {
-            sum += stats;
-        }
-        // What is held back was delivered to us, but not by us.
-        sum.pending += sum.delivered - self.delivered;
-        sum.delivered = self.delivered;
+        self.shares()?.into_iter().for_each(|share| sum += share);
         Ok(sum)
+    }
+
+    fn shares(&mut self) -> Result<Vec<Stats>> {
+        let mut shares = reader::stats(&self.readers)?;
+        for (share, released) in shares.iter_mut().zip(self.held.released()) {
+            // What is held back was delivered to us, but not by us.
+            share.pending += share.delivered - released;
+            share.delivered = released;
+        }
+        Ok(shares)
     }
 
     fn stop(&mut self) -> Result<()> {

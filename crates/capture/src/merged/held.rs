@@ -35,6 +35,8 @@ struct Progress {
     complete: Timestamp,
     /// Bytes in bags that are held.
     bytes: usize,
+    /// Packets that need wait no longer.
+    released: u64,
 }
 
 /// A bag that is being emptied.
@@ -62,7 +64,7 @@ impl Held {
     pub(super) fn new(sources: usize, latency: Duration) -> Self {
         Self {
             latency,
-            sources: vec![Progress { complete: NEVER, bytes: 0 }; sources],
+            sources: vec![Progress { complete: NEVER, bytes: 0, released: 0 }; sources],
             bags: BinaryHeap::new(),
             emptied: Vec::new(),
             arrivals: VecDeque::new(),
@@ -130,12 +132,18 @@ impl Held {
                 return;
             }
             first.move_next(region, table);
+            self.sources[first.source].released += 1;
             if first.next == first.bag.descriptors.len() {
                 let Open { bag, source, .. } = PeekMut::pop(first);
                 self.sources[source].bytes -= bag.region.len();
                 self.emptied.push((source, bag));
             }
         }
+    }
+
+    /// Of each source, how many packets [`fill`](Self::fill) has moved.
+    pub(super) fn released(&self) -> impl Iterator<Item = u64> {
+        self.sources.iter().map(|source| source.released)
     }
 
     /// The bags that are empty since this was last asked, and whose they are.

@@ -213,23 +213,26 @@ fn an_interface_that_comes_back_is_captured_on_by_all_threads() {
 #[test]
 fn the_share_of_each_thread_is_told_when_asked_for() {
     let Some(lab) = wide_pair(2) else { return };
-    let capture = |flag| {
-        let live = Live::start(lab.host("b"), &["--threads", "2", "-c", "200", flag]);
+    let capture = |flags: &[&str]| {
+        let flags = [&["--threads", "2", "-c", "200"], flags].concat();
+        let live = Live::start(lab.host("b"), &flags);
         send_from_two_cores(&lab, 100);
         live.wait().success()
     };
-    let done = capture("-v");
-    assert!(
-        done.stderr.contains("\nthread 0: ") && done.stderr.contains("\nthread 1: "),
-        "{done:?}"
-    );
-    let done = capture("--json");
-    let last = done.stderr.lines().last().unwrap();
-    let summary: serde_json::Value = serde_json::from_str(last).expect("JSON");
-    assert_eq!((&summary["captured"], &summary["interface"]), (&200.into(), &"wire0".into()));
-    let shares: Vec<_> = summary["threads"].as_array().unwrap().iter().collect();
-    assert_eq!(shares.iter().map(|s| s["captured"].as_u64().unwrap()).sum::<u64>(), 200);
-    assert_eq!(shares.len(), 2);
+    for ordered in [&[][..], &["--ordered"]] {
+        let done = capture(&[&["-v"], ordered].concat());
+        assert!(
+            done.stderr.contains("\nthread 0: ") && done.stderr.contains("\nthread 1: "),
+            "{done:?}"
+        );
+        let done = capture(&[&["--json"], ordered].concat());
+        let last = done.stderr.lines().last().unwrap();
+        let summary: serde_json::Value = serde_json::from_str(last).expect("JSON");
+        assert_eq!((&summary["captured"], &summary["interface"]), (&200.into(), &"wire0".into()));
+        let shares: Vec<_> = summary["threads"].as_array().unwrap().iter().collect();
+        assert_eq!(shares.iter().map(|s| s["captured"].as_u64().unwrap()).sum::<u64>(), 200);
+        assert_eq!(shares.len(), 2);
+    }
 }
 
 #[test]

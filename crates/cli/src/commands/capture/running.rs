@@ -85,6 +85,13 @@ fn settle(
     summary.sum = summary::settle(summary::sum(&stats), captured);
     let settled = |(stats, taken): (&Stats, &u64)| summary::settle(*stats, *taken);
     summary.threads = stats.iter().zip(taken).map(settled).collect();
+    if let [one] = captures {
+        let shares = one.source.shares()?;
+        if shares.len() > 1 {
+            // They come ordered: whose the packets are that a limit left out, nobody knows.
+            summary.threads = shares;
+        }
+    }
     Ok((summary, saved))
 }
 
