@@ -7,7 +7,7 @@ use linerate_sys::netlink::{XdpFeatures, xdp_features};
 
 use super::Support;
 use crate::Capturable;
-use crate::tap::setup::{obstacle, own_address};
+use crate::tap::setup::{NO_CLOCK, obstacle, own_address};
 
 /// An interface, or all of them, and what its driver does with XDP.
 #[derive(Debug)]
@@ -65,7 +65,7 @@ impl<'a> Place<'a> {
             self.feature(XdpFeatures::timestamp, "the driver tells programs no time of receipt");
         let Some(interface) = self.interface else { return told };
         match ethtool::stamps_receipt(&interface.name) {
-            Ok(has) => told.and(&Support::when(has, "the hardware stamps no packets")),
+            Ok(has) => told.and(&Support::when(has, NO_CLOCK)),
             Err(error) => told.and(&Support::Unknown(error.to_string())),
         }
     }

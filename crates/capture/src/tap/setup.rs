@@ -43,6 +43,11 @@ pub(crate) fn obstacle(device: &Interface) -> Option<&'static str> {
     cpu::is_realtime().then_some("on a real-time kernel, programs of one core interrupt each other")
 }
 
+/// Why there are no hardware timestamps on an interface, and what there is instead.
+pub(crate) const NO_CLOCK: &str = "the hardware stamps no packets";
+const OTHER_TIMESTAMPS: &str =
+    "leave out --timestamps: the kernel stamps packets of every interface";
+
 /// Bytes of a neighbour solicitation with two VLAN tags and an option.
 const QUESTION: u32 = 94;
 
@@ -73,10 +78,22 @@ impl<'a> Setup<'a> {
             let advice = "use several threads, or the back end ring";
             return Err(self.invalid("it is in no fanout group", advice));
         }
+        if self.config.timestamps == TimestampSource::Hardware {
+            self.check_clock()?;
+        }
         if let Some(owned) = &self.config.owned {
             self.check_owned(owned)?;
         }
         if self.device.is_up { Ok(()) } else { Err(self.place.link.not_up()) }
+    }
+
+    /// A driver may have a function that tells programs the hardware's time, and no hardware that has one.
+    fn check_clock(&self) -> Result<()> {
+        if ethtool::stamps_receipt(&self.device.name)? {
+            return Ok(());
+        }
+        let asked = format!("capture on {} with hardware timestamps", self.device.name);
+        Err(Error::new(ErrorKind::Unsupported, asked, NO_CLOCK).advise(OTHER_TIMESTAMPS))
     }
 
     /// At the traffic-control hooks; of the loopback interface at the one for received packets only,
@@ -95,7 +112,8 @@ impl<'a> Setup<'a> {
             (Directions::Out, true) => &[],
         };
         if self.config.timestamps == TimestampSource::Hardware {
-            ethtool::stamp_all_received(&self.device.name)?;
+            ethtool::stamp_all_received(&self.device.name)
+                .map_err(|error| error.advise(OTHER_TIMESTAMPS))?;
         }
         self.build().at_tcx(hooks, count)
     }
@@ -110,7 +128,11 @@ impl<'a> Setup<'a> {
         let native = Spot { mode: XdpMode::Native, producers: self.native_producers() };
         match self.build().at_xdp(native, count) {
             Ok(captures) => Ok(noted(captures, self.driver_note())),
-            Err(error) if error.kind() == ErrorKind::Unsupported => {
+            // Behind the driver, programs are not told the card's time.
+            Err(error)
+                if error.kind() == ErrorKind::Unsupported
+                    && self.config.timestamps != TimestampSource::Hardware =>
+            {
                 let generic = Spot { mode: XdpMode::Generic, producers: Producers::Cpus };
                 let captures = self.build().at_xdp(generic, count)?;
                 let what = "the kernel runs the program in the driver's place, which is slower";

@@ -328,3 +328,23 @@ fn sampled_times_are_read_for_the_first_packet_and_every_eighth() {
         assert!(times.is_sorted());
     });
 }
+
+#[test]
+fn packets_without_a_time_of_the_cards_have_the_kernels_and_say_so() {
+    on_core(0, || {
+        for hook in [Hook::Ingress, Hook::Egress] {
+            let bench = Bench::new(1, 4096);
+            let program = bench.load(&bench.bell(), |plan| {
+                plan.hook = hook;
+                plan.stamps = Stamps::Card;
+            });
+            let before = clock::monotonic().cast_unsigned();
+            run(&program, &frame(60));
+            let after = clock::monotonic().cast_unsigned();
+            let records = bench.records();
+            assert!((before..=after).contains(&records[0].time), "{hook:?}");
+            let outgoing = if hook == Hook::Egress { OUTGOING } else { 0 };
+            assert_eq!(records[0].flags, BY_KERNEL | outgoing, "{hook:?}");
+        }
+    });
+}
