@@ -74,7 +74,7 @@ pub fn open(config: &Config) -> Result<Capture> {
 /// interface itself has lost, is told by the first.
 ///
 /// By the tap each core, or by tap-xdp each receive queue, has a ring of its own, and of so many rings each source
-/// has its share. The first source that is stopped ends the capture of all.
+/// has its share; of more threads than rings, the rest get no source, and a note says so. The first source that is stopped ends the capture of all.
 ///
 /// By a packet socket's back ends the sources form a fanout group, as [`Config::fanout`] says. Without it, they
 /// share packets by the core on which they arrive where the interface has as many receive queues, as each

@@ -57,6 +57,10 @@ struct Shared {
 /// What those who list programs and maps see.
 const NAME: &str = "linerate_tap";
 
+/// Each has a doorbell, which is a map. A program can use 64 of them (the verifier's
+/// `MAX_USED_MAPS`), of which some are for rings and owned addresses.
+const MOST_THREADS: usize = 60;
+
 impl<'a> Build<'a> {
     pub(crate) fn new(config: &'a Config, backend: Backend, place: &'a Place) -> Self {
         Self { config, backend, place, driver: Driver::default(), notes: Vec::new() }
@@ -91,6 +95,7 @@ impl<'a> Build<'a> {
         attach: impl Fn(Hook, &Program) -> Result<Link>,
     ) -> Result<Vec<Capture>> {
         let shared = self.share(producers, count)?;
+        let count = shared.doorbells.len();
         let vigils = (0..count).map(|_| Vigil::over(&self.place.link));
         let vigils: Vec<_> = vigils.collect::<Result<_>>()?;
         let intakes = (0..count).map(|consumer| self.intake(&shared, consumer, count));
@@ -154,18 +159,35 @@ impl<'a> Build<'a> {
         let geometry = geometry(config.buffer, rings, snaplen);
         let bytes = geometry.bytes() as u64;
         check_memory(bytes.max(config.buffer))?;
+        let filled = match rings {
+            1 => "one ring".into(),
+            _ => format!("{rings} rings: each {} fills its own", producers.one()),
+        };
         if bytes > config.buffer {
-            let kibibytes = bytes >> 10;
-            let what = format!("{rings} rings of {snaplen}-byte packets");
-            self.notes.push(format!("the buffer takes {kibibytes} KiB, the least for {what}"));
+            let what = format!("{snaplen}-byte packets in {filled}");
+            self.notes.push(format!("the buffer takes {} KiB, the least for {what}", bytes >> 10));
         } else if config.buffer - bytes > bytes / 8 {
-            let mebibytes = bytes >> 20;
-            self.notes
-                .push(format!("the buffer takes {mebibytes} MiB, the most for {rings} rings"));
+            self.notes.push(format!("the buffer takes {} MiB, the most for {filled}", bytes >> 20));
         }
+        let count = self.limit(count, producers, rings);
         let map = TapRings::make(&geometry, NAME).map_err(|e| no_memory(e, &geometry))?;
         let doorbells = (0..count).map(|_| Doorbell::new(NAME)).collect::<Result<_>>()?;
         Ok(Shared { rings: map, geometry, producers, doorbells })
+    }
+
+    /// Of `count` threads as many as there is work for.
+    fn limit(&mut self, count: usize, producers: Producers, rings: usize) -> usize {
+        let most = rings.min(MOST_THREADS);
+        if count <= most {
+            return count;
+        }
+        let why = match producers.one() {
+            one if most == rings => format!("there is one ring for each {one}"),
+            _ => "the program can wake no more".into(),
+        };
+        let noun = if most == 1 { "thread" } else { "threads" };
+        self.notes.push(format!("{most} {noun} of {count} asked for: {why}"));
+        most
     }
 
     fn intake(&self, shared: &Shared, consumer: usize, count: usize) -> Result<Intake> {

@@ -59,6 +59,16 @@ pub(crate) enum Producers {
     Queues,
 }
 
+impl Producers {
+    /// What one of them is called.
+    pub(crate) fn one(self) -> &'static str {
+        match self {
+            Self::Cpus => "core",
+            Self::Queues => "receive queue",
+        }
+    }
+}
+
 /// Who stamps packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stamps {

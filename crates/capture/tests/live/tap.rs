@@ -115,6 +115,32 @@ fn threads_share_the_rings_and_each_is_woken_for_its_own() {
 }
 
 #[test]
+fn there_are_no_more_threads_than_rings_and_a_note_says_so() {
+    let Some(lab) = wide_pair(4) else { return };
+    let b = lab.host("b");
+    let cores = linerate_sys::cpu::online().unwrap().last().unwrap() + 1;
+    for (backend, most, one) in [(Backend::Tap, cores, "core"), (Backend::TapXdp, 4, "queue")] {
+        let captures = b.run(|| open_many(&config(b, backend), 200)).unwrap();
+        assert_eq!(captures.len(), most.min(60), "{backend}");
+        let note = captures[0].notes.iter().find(|note| note.contains("of 200 asked for"));
+        assert!(note.unwrap().contains(one) || most > 60, "{note:?}");
+    }
+}
+
+#[test]
+fn a_buffer_that_is_too_small_for_a_ring_of_each_core_is_enlarged_with_a_note() {
+    let Some(lab) = wide_pair(4) else { return };
+    let b = lab.host("b");
+    let config = Config { buffer: 1 << 20, ..config(b, Backend::TapXdp) };
+    let capture = open_on(b, &config);
+    let told = |note: &String| {
+        note.contains("the least for 262144-byte packets in 4 rings")
+            && note.contains("each receive queue fills its own")
+    };
+    assert!(capture.notes.iter().any(told), "{:?}", capture.notes);
+}
+
+#[test]
 fn captures_side_by_side_all_see_everything() {
     let Some(lab) = quiet_pair() else { return };
     let b = lab.host("b");

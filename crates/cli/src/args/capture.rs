@@ -33,7 +33,8 @@ pub(crate) struct CaptureArgs {
     #[arg(short = 'Q', long, value_enum, value_name = "WAY", default_value_t)]
     pub(crate) direction: DirectionArg,
 
-    /// The capture buffer's size; a plain number counts KiB.
+    /// The capture buffer's size; a plain number counts KiB. By the taps each core, or each receive queue, has
+    /// an equal share of it.
     #[arg(short = 'B', long, value_name = "SIZE", default_value = "64M", value_parser = units::kibibytes)]
     pub(crate) buffer: u64,
 
@@ -66,7 +67,8 @@ pub(crate) struct CaptureArgs {
     #[arg(long, value_enum, value_name = "SOURCE", default_value_t)]
     pub(crate) timestamps: TimestampsArg,
 
-    /// Threads that share the work, each on a core of its own; `auto` has one for each receive queue.
+    /// Threads that share the work, each on a core of its own; `auto` or 0: one for each receive queue, up to
+    /// the number of cores.
     #[arg(long, value_name = "N", default_value = "1", value_parser = units::threads)]
     pub(crate) threads: Threads,
 

@@ -21,6 +21,7 @@ use crate::summary::{self, Facts, Form, Summary};
 
 pub(super) fn run(mut plan: Plan, args: &CaptureArgs) -> Result<Outcome> {
     let mut captures = capture::open_many(&plan.config, plan.threads)?;
+    plan.threads = captures.len();
     if let Some(user) = &plan.user {
         let asked = || format!("go on as user {}", args.user.as_deref().unwrap_or_default());
         capability::become_user(user).with_context(asked)?;
