@@ -15,8 +15,10 @@ pub struct Stats {
     pub delivered: u64,
     /// Packets that the filter, in the kernel or in user space, turned away.
     pub filtered: u64,
-    /// Packets lost because no buffer space was left.
+    /// Packets lost because no buffer space was left, or none that is large enough.
     pub dropped: u64,
+    /// Of those dropped, packets longer than the place for one: a larger buffer would not have taken them.
+    pub oversized: u64,
     /// Packets that are captured and wait in the buffer for the application.
     pub pending: u64,
     /// Times that the buffer was full and capturing stopped until the application caught up.
@@ -42,6 +44,7 @@ impl AddAssign for Stats {
         self.delivered += other.delivered;
         self.filtered += other.filtered;
         self.dropped += other.dropped;
+        self.oversized += other.oversized;
         self.pending += other.pending;
         self.freezes += other.freezes;
         self.interface_dropped = match (self.interface_dropped, other.interface_dropped) {

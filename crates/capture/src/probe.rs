@@ -109,7 +109,10 @@ impl Prober {
             Backend::TapXdp => {
                 place.takes_taps().and(&place.is_free_for_xdp()).and(xdp).and(packet_socket)
             }
-            Backend::Xdp => place.is_free_for_xdp().and(xdp).and(xdp_socket).and(packet_socket),
+            Backend::Xdp => {
+                let place = place.is_free_for_xdp().and(&place.fits_in_frames());
+                place.and(xdp).and(xdp_socket).and(packet_socket)
+            }
             Backend::Ring | Backend::Socket => packet_socket.clone(),
         }
     }

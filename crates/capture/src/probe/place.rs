@@ -8,6 +8,7 @@ use linerate_sys::netlink::{XdpFeatures, xdp_features};
 use super::Support;
 use crate::Capturable;
 use crate::tap::setup::{NO_CLOCK, obstacle, own_address};
+use crate::xsk::plan::frame_size;
 
 /// An interface, or all of them, and what its driver does with XDP.
 #[derive(Debug)]
@@ -42,6 +43,12 @@ impl<'a> Place<'a> {
             None => Support::Yes,
         };
         self.one().and(&ethernet).and(&attached)
+    }
+
+    /// AF_XDP's frames hold the longest packets.
+    pub(super) fn fits_in_frames(&self) -> Support {
+        let size = |interface: &Interface| frame_size(interface.mtu);
+        self.interface.map_or(Support::Yes, |interface| Support::of(size(interface)))
     }
 
     /// The host does without its packets.

@@ -115,6 +115,14 @@ impl Intake {
         let lost = |counted: Statistics| counted.dropped + counted.ring_full;
         self.queues.iter().map(|(_, queue)| queue.statistics().map(lost)).sum()
     }
+
+    /// Of those, the ones that were longer than a frame.
+    ///
+    /// # Errors
+    /// When the kernel does not tell.
+    pub(super) fn oversized(&self) -> io::Result<u64> {
+        self.queues.iter().map(|(_, queue)| queue.oversized()).sum()
+    }
 }
 
 /// The packet as it is delivered, the VLAN tag that the driver took off back in its place.

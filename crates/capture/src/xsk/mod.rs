@@ -10,7 +10,7 @@
 
 mod inlet;
 mod intake;
-mod plan;
+pub(crate) mod plan;
 mod program;
 pub(crate) mod setup;
 mod wait;
@@ -69,6 +69,7 @@ impl Source for Xsk {
         let asked =
             |e| Error::system(format!("read the counters of {}", self.interfaces[0].name), e);
         let lost = self.intake.dropped().map_err(asked)?;
+        let oversized = self.intake.oversized().map_err(asked)?;
         let Counters { seen, matched } = self.sum(self.intake.numbers())?;
         let strays = self.sum(self.strays.iter().copied())?;
         let is_final = self.inlet.is_closed();
@@ -78,6 +79,7 @@ impl Source for Xsk {
             delivered: self.delivered,
             filtered: (seen - matched) + (strays.seen - strays.matched),
             dropped: dropped + strays.matched,
+            oversized: oversized.min(dropped),
             pending: matched.saturating_sub(dropped + self.delivered),
             interface_dropped: self.losses.as_mut().and_then(Losses::count),
             ..Stats::default()

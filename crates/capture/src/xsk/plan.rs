@@ -29,7 +29,7 @@ impl Plan {
     /// # Errors
     /// [`ErrorKind::Unsupported`] when a packet does not fit into a page.
     pub(super) fn new(buffer: u64, mtu: u32, queues: u32) -> Result<Self> {
-        let size = FrameSize::for_packets(mtu.saturating_add(HEADERS)).ok_or_else(|| jumbo(mtu))?;
+        let size = frame_size(mtu)?;
         let one = u64::from(size.bytes()) * u64::from(queues);
         let frames = (buffer.min(MOST) / one).max(FEWEST) as u32;
         Ok(Self { size, frames, queues })
@@ -47,6 +47,14 @@ impl Plan {
         let (kib, bytes) = (self.bytes() >> 10, size.bytes());
         format!("{queues} {plural} with {frames} frames of {bytes} bytes each, {kib} KiB in all")
     }
+}
+
+/// The frames for packets of an interface with this MTU.
+///
+/// # Errors
+/// As [`Plan::new`].
+pub(crate) fn frame_size(mtu: u32) -> Result<FrameSize> {
+    FrameSize::for_packets(mtu.saturating_add(HEADERS)).ok_or_else(|| jumbo(mtu))
 }
 
 fn jumbo(mtu: u32) -> Error {

@@ -61,3 +61,20 @@ fn another_owners_xdp_program_is_told_of() {
         assert_eq!(busy, at_xdp, "{backend}");
     }
 }
+
+#[test]
+fn packets_that_no_frame_holds_are_not_for_af_xdp() {
+    let Some(lab) = quiet_pair() else { return };
+    let b = lab.host("b");
+    let config = Config { force: true, ..config(b, Backend::Xdp) };
+    for (mtu, expected) in [(3818, true), (3819, false), (9000, false)] {
+        b.set_mtu(mtu).unwrap();
+        let probe = b.run(|| Prober::new().probe(&capturable(b.interface())));
+        let (_, support) = probe.backends.iter().find(|(one, _)| *one == Backend::Xdp).unwrap();
+        assert_eq!(*support == Support::Yes, expected, "MTU {mtu}: {support:?}");
+        assert_eq!(b.run(|| open(&config).is_ok()), expected, "MTU {mtu}");
+    }
+    let lo = b.run(|| Prober::new().probe(&capturable("lo")));
+    let refused = Support::No("it takes an MTU of 3818 at most".into());
+    assert!(lo.backends.contains(&(Backend::Xdp, refused)), "{lo:?}");
+}

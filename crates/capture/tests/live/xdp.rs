@@ -130,7 +130,7 @@ fn a_reader_that_stands_still_loses_packets_by_count() {
         assert!(early.balances() && early.dropped > 0 && early.pending > 0, "{early:?}");
         let (packets, stats) = finish(&mut capture.source);
         assert_eq!((stats.seen, stats.delivered), (20_000, packets.len() as u64));
-        assert_eq!((stats.dropped, stats.pending), (early.dropped, 0));
+        assert_eq!((stats.dropped, stats.pending, stats.oversized), (early.dropped, 0, 0));
         assert!(stats.delivered >= 256 && stats.interface_dropped == Some(0), "{stats:?}");
     }
 }
@@ -312,7 +312,7 @@ fn an_mtu_raised_while_capturing_costs_packets_by_count() {
     await_seen(&mut capture.source, 4);
     let (packets, stats) = finish(&mut capture.source);
     assert_eq!(packets.iter().map(|p| p.length).collect::<Vec<_>>(), [60, 1792]);
-    assert_eq!((stats.seen, stats.dropped), (4, 2));
+    assert_eq!((stats.seen, stats.dropped, stats.oversized), (4, 2, 2));
 }
 
 #[test]

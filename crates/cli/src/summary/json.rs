@@ -39,8 +39,10 @@ struct Counters {
     captured: u64,
     /// `seen` leaves out what the filter turned away where this is null.
     filtered: Option<u64>,
-    /// For want of buffer space.
+    /// For want of buffer space, but for the next.
     dropped: u64,
+    /// Of those dropped, packets longer than the MTU was when the capture began.
+    oversized: u64,
     left_in_buffer: u64,
     buffer_full: u64,
     /// Not among `seen`; null where the driver does not say.
@@ -69,6 +71,7 @@ fn counters(stats: &Stats) -> Counters {
         captured: stats.delivered,
         filtered: (!stats.filtered_uncounted).then_some(stats.filtered),
         dropped: stats.dropped,
+        oversized: stats.oversized,
         left_in_buffer: stats.pending,
         buffer_full: stats.freezes,
         dropped_by_interface: stats.interface_dropped,

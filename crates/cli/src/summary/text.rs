@@ -27,8 +27,16 @@ pub(super) fn of(summary: &Summary, threads: bool) -> String {
 pub(crate) fn counters(stats: &Stats) -> String {
     let mut text = format!("{} captured\n", packets(stats.delivered));
     text += &balance(stats);
-    if stats.dropped > 0 {
+    if stats.dropped > stats.oversized {
         text += &drops(stats);
+    }
+    if stats.oversized > 0 {
+        let count = packets(stats.oversized);
+        let remedy = "begin the capture anew, or use the back end tap";
+        let _ = writeln!(
+            text,
+            "{count} dropped, longer than the MTU was when the capture began: {remedy}"
+        );
     }
     if let Some(lost @ 1..) = stats.interface_dropped {
         let _ = writeln!(text, "{} lost by the interface, before any capture", packets(lost));
@@ -62,7 +70,7 @@ fn drops(stats: &Stats) -> String {
     format!(
         "{} dropped for want of buffer space{freezes}: \
          enlarge it with -B, keep less of each packet with -s, or filter more\n",
-        packets(stats.dropped)
+        packets(stats.dropped - stats.oversized)
     )
 }
 
@@ -102,6 +110,18 @@ mod tests {
         let text = counters(&stats);
         assert!(text.contains("2 packets dropped for want of buffer space (it was full once)"));
         assert!(text.contains("-B"));
+    }
+
+    #[test]
+    fn no_larger_buffer_is_advised_for_packets_that_are_too_long() {
+        let stats = Stats { seen: 9, dropped: 9, oversized: 9, ..Stats::default() };
+        let text = counters(&stats);
+        assert!(text.contains("9 packets dropped, longer than the MTU was"), "{text}");
+        assert!(!text.contains("-B"), "{text}");
+        let text = counters(&Stats { oversized: 2, ..stats });
+        assert!(
+            text.contains("7 packets dropped for want") && text.contains("2 packets dropped, l")
+        );
     }
 
     #[test]

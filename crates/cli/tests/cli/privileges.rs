@@ -128,7 +128,8 @@ fn a_back_end_that_lacks_a_capability_names_it() {
     );
     for (backend, missing) in cases {
         let capabilities: Vec<_> = USED.into_iter().filter(|one| *one != missing).collect();
-        let done = finish(&mut limited(lab.host("b"), &capabilities, &["--backend", backend]));
+        let done =
+            finish(&mut limited(lab.host("b"), &capabilities, &["--backend", backend, "--force"]));
         assert_eq!(done.code(), 1, "{backend}: {done:?}");
         let reason = format!("this process lacks CAP_{}; run it as root", missing.to_uppercase());
         assert!(done.stderr.contains(&reason), "{backend}: {done:?}");

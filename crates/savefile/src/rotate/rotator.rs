@@ -340,6 +340,7 @@ fn since(latest: &Stats, earlier: &Stats) -> Stats {
         delivered: latest.delivered.saturating_sub(earlier.delivered),
         filtered: latest.filtered.saturating_sub(earlier.filtered),
         dropped: latest.dropped.saturating_sub(earlier.dropped),
+        oversized: latest.oversized.saturating_sub(earlier.oversized),
         interface_dropped: latest.interface_dropped.map(|now| now.saturating_sub(dropped(earlier))),
         ..*latest
     }

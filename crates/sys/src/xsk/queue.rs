@@ -157,6 +157,19 @@ impl Queue {
         self.socket.statistics()
     }
 
+    /// Of the packets that the kernel dropped, those that were longer than a frame.
+    ///
+    /// Only where it copies does it count those that found no frame among the dropped (`xsk_rcv_check`,
+    /// `__xsk_rcv` and `__xsk_rcv_zc` in net/xdp/xsk.c, Linux 6.18).
+    ///
+    /// # Errors
+    /// What getsockopt(2) answers.
+    pub fn oversized(&self) -> io::Result<u64> {
+        let Statistics { dropped, fill_ring_empty, .. } = self.statistics()?;
+        let without_frame = if self.is_zero_copy()? { 0 } else { fill_ring_empty };
+        Ok(dropped.saturating_sub(without_frame))
+    }
+
     /// True when the driver writes packets into the frames itself, false when the kernel copies them.
     ///
     /// # Errors
