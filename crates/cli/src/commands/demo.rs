@@ -53,8 +53,17 @@ pub(super) fn run() -> Result<Outcome> {
     let read = show(&file)?;
     ensure!(read == stats.delivered, "read {read} packets of {} captured", stats.delivered);
     ensure!(stats.balances(), "the counters do not balance: {stats:?}");
-    output::line("\nEvery packet is accounted for, and all that were captured were read back.")?;
+    output::line(format_args!("\n{}", verdict(&stats)))?;
     Ok(Outcome::Success)
+}
+
+/// What the counters and the savefile have shown.
+fn verdict(stats: &Stats) -> &'static str {
+    if stats.filtered_uncounted {
+        return "Every packet that the filter kept is accounted for, and all that were captured were read back;\n\
+                how many the filter turned away is known with CAP_BPF only, as root has it.";
+    }
+    "Every packet is accounted for, and all that were captured were read back."
 }
 
 fn become_root() -> Result<()> {
@@ -192,4 +201,17 @@ fn show(file: &Path) -> Result<u64> {
         output::line(format_args!("... and {} more", count - SHOWN))?;
     }
     Ok(count as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_not_counted_is_not_said_to_be_accounted_for() {
+        let counted = Stats::default();
+        assert!(verdict(&counted).starts_with("Every packet is accounted for"));
+        let uncounted = Stats { filtered_uncounted: true, ..counted };
+        assert!(verdict(&uncounted).starts_with("Every packet that the filter kept is"));
+    }
 }
