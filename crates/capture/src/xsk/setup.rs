@@ -47,20 +47,22 @@ pub(crate) fn open(config: &Config, count: usize) -> Result<Vec<Capture>> {
     let vlan_tag = Driver::of(&place.link, false).unwrap_or_default().vlan_tag;
     let driver = vlan_tag.map(|vlan_tag| Bound { interface, vlan_tag });
     let setup = Setup { config, place, device, driver };
-    let shares = setup.shares(count)?;
+    let plan = setup.plan(count)?;
     let inlet = Arc::new(setup.inlet()?);
-    let intakes: Vec<_> =
-        shares.iter().map(|share| setup.intake(&inlet, share)).collect::<Result<_>>()?;
+    let share = |first| (first..plan.queues).step_by(count);
+    let intakes: Vec<_> = (0..count as u32)
+        .map(|first| setup.intake(&inlet, &plan, share(first)))
+        .collect::<Result<_>>()?;
     let mode = inlet.open(interface, setup.barrier()?)?;
-    let mut notes = setup.notes(&shares, mode);
+    let mut notes = setup.notes(&plan, mode);
     if !intakes.iter().all(Intake::is_zero_copy) {
         notes.push("the kernel copies packets: the driver has no zero-copy".into());
     }
-    let parts = shares.iter().zip(intakes).zip(watches);
-    let captures = parts.enumerate().map(|(number, ((share, intake), watch))| {
-        let source = setup.source(&inlet, share, intake, watch);
+    let parts = intakes.into_iter().zip(watches);
+    let captures = parts.enumerate().map(|(number, (intake, watch))| {
+        let source = setup.source(&inlet, &plan, intake, watch);
         let (source, notes) = match number {
-            0 => (setup.speaker(source, &shares), std::mem::take(&mut notes)),
+            0 => (setup.speaker(source, &plan), std::mem::take(&mut notes)),
             _ => (source, Vec::new()),
         };
         setup.capture(source, mode, notes)
@@ -74,12 +76,6 @@ struct Setup<'a> {
     device: Interface,
     /// The driver, if it takes VLAN tags off and tells them.
     driver: Option<Bound>,
-}
-
-/// The queues of one source, by number, and its memory.
-struct Share {
-    numbers: Vec<u32>,
-    plan: Plan,
 }
 
 /// After packets of a stream the next ones are left to themselves so long, or as long as the frames
@@ -138,8 +134,8 @@ fn check_host(config: &Config, device: &Interface) -> Result<()> {
 }
 
 impl Setup<'_> {
-    /// Queue `n` goes to source `n` modulo their number.
-    fn shares(&self, count: usize) -> Result<Vec<Share>> {
+    /// For `count` sources: queue `n` goes to source `n` modulo their number.
+    fn plan(&self, count: usize) -> Result<Plan> {
         let queues = receive_queues(&self.device.name)?;
         if queues < count {
             let asked = format!("capture on {} by {count} threads", self.config.interface);
@@ -148,15 +144,10 @@ impl Setup<'_> {
                 "AF_XDP gives each queue to one thread: ask for no more threads than queues",
             ));
         }
-        let buffer = self.config.buffer / count as u64;
-        let share = |first| {
-            let numbers: Vec<u32> = (first..queues as u32).step_by(count).collect();
-            let plan = Plan::new(buffer, self.device.mtu, numbers.len() as u32)?;
-            Ok(Share { numbers, plan })
-        };
-        let shares: Vec<_> = (0..count as u32).map(share).collect::<Result<_>>()?;
-        check_memory(shares.iter().map(|share| share.plan.bytes()).sum())?;
-        Ok(shares)
+        let buffer = self.config.buffer;
+        let plan = Plan::new(buffer, self.device.mtu, queues as u32, count as u32)?;
+        check_memory(plan.bytes().max(buffer))?;
+        Ok(plan)
     }
 
     fn inlet(&self) -> Result<Inlet> {
@@ -170,11 +161,17 @@ impl Setup<'_> {
         self.device.receive_queues.max(1)
     }
 
-    fn intake(&self, inlet: &Inlet, share: &Share) -> Result<Intake> {
-        let Plan { size, frames, queues } = share.plan;
-        let mut umem = Umem::new(size, frames, queues)?;
-        let mut opened = Vec::with_capacity(share.numbers.len());
-        for &number in &share.numbers {
+    /// Of the queues with these numbers.
+    fn intake(
+        &self,
+        inlet: &Inlet,
+        plan: &Plan,
+        numbers: impl ExactSizeIterator<Item = u32>,
+    ) -> Result<Intake> {
+        let Plan { size, frames, .. } = *plan;
+        let mut umem = Umem::new(size, frames, numbers.len() as u32)?;
+        let mut opened = Vec::with_capacity(numbers.len());
+        for number in numbers {
             let queue = umem.open_queue(self.place.link.index, number)?;
             inlet.add(number, &queue)?;
             opened.push((number, queue));
@@ -193,8 +190,8 @@ impl Setup<'_> {
         Ok(socket)
     }
 
-    fn source(&self, inlet: &Arc<Inlet>, share: &Share, intake: Intake, watch: LinkWatch) -> Xsk {
-        let nap = if self.config.immediate { Duration::ZERO } else { nap(&share.plan) };
+    fn source(&self, inlet: &Arc<Inlet>, plan: &Plan, intake: Intake, watch: LinkWatch) -> Xsk {
+        let nap = if self.config.immediate { Duration::ZERO } else { nap(plan) };
         let link = self.place.link.clone();
         Xsk {
             inlet: Arc::clone(inlet),
@@ -209,9 +206,8 @@ impl Setup<'_> {
     }
 
     /// The source that tells what holds for all of them.
-    fn speaker(&self, source: Xsk, shares: &[Share]) -> Xsk {
-        let taken = shares.iter().map(|share| share.numbers.len() as u32).sum();
-        let strays = (taken..self.all_queues()).collect();
+    fn speaker(&self, source: Xsk, plan: &Plan) -> Xsk {
+        let strays = (plan.queues..self.all_queues()).collect();
         Xsk { strays, losses: Losses::of(&self.place.link), ..source }
     }
 
@@ -233,10 +229,10 @@ fn nap(plan: &Plan) -> Duration {
 
 impl Setup<'_> {
     /// What the user should know.
-    fn notes(&self, shares: &[Share], mode: XdpMode) -> Vec<String> {
+    fn notes(&self, plan: &Plan, mode: XdpMode) -> Vec<String> {
         let name = &self.device.name;
         let mut notes = vec![format!("{} do not reach the host's own stack", self.taken())];
-        notes.extend(shares.iter().map(|share| share.plan.note()));
+        notes.push(plan.note());
         if self.config.direction == Directions::Both {
             notes.push("received packets only are captured".into());
         }

@@ -168,6 +168,8 @@ fn queues_are_shared_by_threads() {
     let Some(lab) = pair(2) else { return };
     let b = lab.host("b");
     let mut captures = b.run(|| open_many(&config_xdp(b), 2)).unwrap();
+    let note = "2 queues with 2048 frames of 2048 bytes each, 8192 KiB in all";
+    assert!(captures[0].notes.iter().filter(|line| line.contains("frames of")).eq([note]));
     assert!(captures[1].notes.is_empty());
     send_frames(lab.host("a"), &frames(1000, 60)).unwrap();
     let mut received = 0;
@@ -364,4 +366,13 @@ fn at_line_rate_every_frame_is_accounted_for() {
     delivered += rest.len();
     assert_eq!((stats.seen, stats.delivered), (report.packets, delivered as u64), "{report:?}");
     assert_eq!(report.packets + report.lost, 500_000);
+}
+
+#[test]
+fn a_buffer_larger_than_the_memory_is_refused() {
+    let Some(lab) = pair(1) else { return };
+    let b = lab.host("b");
+    let error = b.run(|| open(&Config { buffer: 1 << 50, ..config_xdp(b) }).map(drop)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Exhausted, "{error}");
+    assert!(error.advice().unwrap().contains("--buffer"), "{error}");
 }
