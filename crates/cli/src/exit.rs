@@ -1,4 +1,5 @@
-//! What the shell is told: 0 success, 1 error, 2 usage, 3 packets lost.
+//! What the shell is told: 0 success, 1 error, 2 usage, 3 packets lost. (Ended by a signal, it is 128 and
+//! the signal's number.)
 
 use std::fmt;
 use std::io;

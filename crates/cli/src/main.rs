@@ -18,6 +18,7 @@ mod live;
 mod machine;
 mod names;
 mod output;
+mod patience;
 mod pump;
 mod resolver;
 mod save;

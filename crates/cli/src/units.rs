@@ -56,12 +56,12 @@ pub(crate) fn threads(text: &str) -> Result<Threads, String> {
 /// A snaplen in bytes, of which 0 means all of a packet.
 ///
 /// # Errors
-/// As [`size`], and beyond 32 bits.
+/// As [`size`], and beyond [`MAX_SNAPLEN`].
 pub(crate) fn snaplen(text: &str) -> Result<u32, String> {
     match u32::try_from(bytes(text)?) {
         Ok(0) => Ok(MAX_SNAPLEN),
-        Ok(snaplen) => Ok(snaplen),
-        Err(_) => Err(format!("a snaplen has 32 bits, `{text}` is more")),
+        Ok(snaplen @ ..=MAX_SNAPLEN) => Ok(snaplen),
+        _ => Err(format!("{MAX_SNAPLEN} bytes are the most that is kept of a packet")),
     }
 }
 
@@ -132,9 +132,33 @@ pub(crate) fn grouped(number: u64) -> String {
     out
 }
 
+/// So many bytes, in the unit that suits them.
+pub(crate) fn volume(bytes: f64) -> String {
+    let units = [(1e9, "GB"), (1e6, "MB"), (1e3, "kB")];
+    match units.into_iter().find(|(unit, _)| bytes >= *unit) {
+        Some((unit, name)) => format!("{:.2} {name}", bytes / unit),
+        None => format!("{bytes:.0} bytes"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn volumes_have_units_that_suit_them() {
+        let texts = [0.0, 999.0, 1500.0, 2_345_678.0, 7.5e9].map(volume);
+        assert_eq!(texts, ["0 bytes", "999 bytes", "1.50 kB", "2.35 MB", "7.50 GB"]);
+    }
+
+    #[test]
+    fn a_snaplen_has_bounds() {
+        assert_eq!(
+            [snaplen("0"), snaplen("256k"), snaplen("96")],
+            [Ok(262_144), Ok(262_144), Ok(96)]
+        );
+        assert!(snaplen("300000").unwrap_err().contains("262144 bytes are the most"));
+    }
 
     #[test]
     fn threads_are_a_number_or_automatic() {

@@ -2,7 +2,7 @@
 
 mod explain;
 
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::io;
 use std::mem::MaybeUninit;
 use std::ptr;
@@ -94,30 +94,46 @@ pub struct User {
 }
 
 impl User {
-    /// The user called `name`, or `None` when there is none.
+    /// The user called `name`, or who has that number, or `None` when there is none.
     ///
     /// # Errors
     /// When the user database cannot be read.
     pub fn named(name: &str) -> io::Result<Option<Self>> {
-        let name = CString::new(name)?;
+        let text = CString::new(name)?;
+        // SAFETY: the name is a C string that lives through the call; the other arguments are `find`'s.
+        let by_name = Self::find(|entry, strings, size, found| unsafe {
+            libc::getpwnam_r(text.as_ptr(), entry, strings, size, found)
+        })?;
+        match (by_name, name.parse()) {
+            // SAFETY: the number is no pointer; the other arguments are `find`'s.
+            (None, Ok(uid)) => Self::find(|entry, strings, size, found| unsafe {
+                libc::getpwuid_r(uid, entry, strings, size, found)
+            }),
+            (user, _) => Ok(user),
+        }
+    }
+
+    /// The user whose entry `look_up` finds, which is given room for the entry, room for its strings with its size,
+    /// and where to put the pointer to a valid entry (getpwnam_r(3)).
+    fn find(
+        look_up: impl FnOnce(
+            *mut libc::passwd,
+            *mut libc::c_char,
+            libc::size_t,
+            *mut *mut libc::passwd,
+        ) -> libc::c_int,
+    ) -> io::Result<Option<Self>> {
         let mut entry = MaybeUninit::<libc::passwd>::uninit();
         let mut found = ptr::null_mut();
         let mut strings = vec![0; 16 * 1024];
-        // SAFETY: name, entry, strings and found live through the call and have the stated sizes.
-        let code = unsafe {
-            libc::getpwnam_r(
-                name.as_ptr(),
-                entry.as_mut_ptr(),
-                strings.as_mut_ptr(),
-                strings.len(),
-                &raw mut found,
-            )
-        };
+        let code = look_up(entry.as_mut_ptr(), strings.as_mut_ptr(), strings.len(), &raw mut found);
         if found.is_null() {
             return if code == 0 { Ok(None) } else { Err(io::Error::from_raw_os_error(code)) };
         }
         // SAFETY: a non-null result means that the entry is filled in.
         let entry = unsafe { entry.assume_init() };
+        // SAFETY: its name is a C string in `strings`, which are still there.
+        let name = unsafe { CStr::from_ptr(entry.pw_name) }.to_owned();
         Ok(Some(Self { name, uid: entry.pw_uid, gid: entry.pw_gid }))
     }
 
@@ -186,7 +202,11 @@ mod tests {
     #[test]
     fn a_user_who_does_not_exist_is_none() {
         assert_eq!(User::named("no such user here").unwrap(), None);
-        assert_eq!(User::named("root").unwrap().map(|u| (u.uid(), u.gid())), Some((0, 0)));
+        assert_eq!(User::named("4294967294").unwrap(), None);
+        for root in ["root", "0"] {
+            let user = User::named(root).unwrap().expect("everywhere");
+            assert_eq!((user.name.to_str(), user.uid(), user.gid()), (Ok("root"), 0, 0));
+        }
     }
 
     #[test]

@@ -47,7 +47,8 @@ Examples:
                                                       save it, losing nothing unsaid
   linerate read web.pcapng 'host 10.0.0.1' --json     read it back
 
-Exit status: 0 success, 1 error, 2 usage, 3 packets were lost (with --strict).";
+Exit status: 0 success, 1 error, 2 usage, 3 packets were lost (with --strict),
+130 ended at once by a second SIGINT.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {

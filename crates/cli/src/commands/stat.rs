@@ -13,6 +13,7 @@ use linerate::filter::{Options, without_comments};
 use super::capture::netmask;
 use crate::args::StatArgs;
 use crate::exit::{Outcome, usage};
+use crate::patience::{SOON, with_a_word};
 use crate::signals::Requests;
 use crate::{compile, output};
 use report::Report;
@@ -27,7 +28,8 @@ pub(super) fn run(args: &StatArgs) -> Result<Outcome> {
     };
     let requests = Requests::default();
     requests.watch(interrupt).context("watch for signals")?;
-    let meter = Meter::open(&config)?;
+    let say_slow = || output::tell("the kernel verifies the filters, which takes some seconds");
+    let meter = with_a_word(SOON, say_slow, || Meter::open(&config))?;
     let names = config.filters.iter().map(|filter| filter.text.clone()).collect();
     output::tell(format_args!("counting on {}", config.interface));
     let mut running = Running {

@@ -53,11 +53,12 @@ fn the_demo_runs_for_an_ordinary_user() {
 #[test]
 fn the_capture_and_its_file_belong_to_the_user_that_it_goes_on_as() {
     let Some(lab) = quiet_pair() else { return };
-    for backend in BACKENDS {
+    let users = ["nobody", "65534"].into_iter().cycle();
+    for (backend, user) in BACKENDS.into_iter().zip(users) {
         let folder = tempfile::tempdir().unwrap();
         fs::set_permissions(folder.path(), Permissions::from_mode(0o777)).unwrap();
         let file = folder.path().join("f.pcapng");
-        let args = ["--backend", backend, "-Z", "nobody", "-w", text(&file), "udp port 7"];
+        let args = ["--backend", backend, "-Z", user, "-w", text(&file), "udp port 7"];
         let live = Live::start(lab.host("b"), &args);
         let status = fs::read_to_string(format!("/proc/{}/status", live.id())).unwrap();
         assert!(status.contains("\nCapEff:\t0000000000000000\n"), "{backend}: {status}");

@@ -13,6 +13,7 @@ use crate::args::{CaptureArgs, PrintArgs};
 use crate::exit::Outcome;
 use crate::live::LiveLine;
 use crate::output;
+use crate::patience::{SOON, with_a_word};
 use crate::pump::{Consumer, Pump, Sent};
 use crate::save::Saver;
 use crate::show::Printer;
@@ -20,7 +21,11 @@ use crate::signals::Requests;
 use crate::summary::{self, Facts, Form, Summary};
 
 pub(super) fn run(mut plan: Plan, args: &CaptureArgs) -> Result<Outcome> {
-    let mut captures = capture::open_many(&plan.config, plan.threads)?;
+    let mut captures = with_a_word(
+        SOON,
+        || say_slow(&plan.config.interface),
+        || capture::open_many(&plan.config, plan.threads),
+    )?;
     plan.threads = captures.len();
     if let Some(user) = &plan.user {
         let asked = || format!("go on as user {}", args.user.as_deref().unwrap_or_default());
@@ -63,6 +68,12 @@ pub(super) fn run(mut plan: Plan, args: &CaptureArgs) -> Result<Outcome> {
     }
     result.and(shown).and(saved)?;
     Ok(if args.strict && summary::lost(&summary.sum) { Outcome::Lost } else { Outcome::Success })
+}
+
+fn say_slow(interface: &str) {
+    output::tell(format_args!(
+        "opening {interface}: large filters, which the kernel verifies, and large buffers take some seconds"
+    ));
 }
 
 /// The counters at the end: captured means printed, or written where packets were to be saved.

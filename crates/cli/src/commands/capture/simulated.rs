@@ -17,7 +17,7 @@ use crate::pump::{Consumer, Pump};
 use crate::save::SavePlan;
 use crate::signals::Requests;
 use crate::summary::{self, Form, Summary};
-use crate::units::grouped;
+use crate::units::{grouped, volume};
 
 /// `--simulate capture`: made-up packets go to the disk.
 pub(super) fn run(args: &CaptureArgs) -> Result<Outcome> {
@@ -66,10 +66,10 @@ pub(super) fn report(what: &str, totals: &Totals, span: Duration) {
     let (written, seconds) = (totals.written, span.as_secs_f64());
     let per_second = |count: u64| count as f64 / seconds;
     output::tell(format_args!(
-        "{what}; {} packets and {:.2} GB of savefile in {seconds:.1} s: {} packets/s, {:.2} GB/s",
+        "{what}; {} packets and {} of savefile in {seconds:.1} s: {} packets/s, {}/s",
         grouped(written.packets),
-        written.bytes as f64 / 1e9,
+        volume(written.bytes as f64),
         grouped(per_second(written.packets) as u64),
-        per_second(written.bytes) / 1e9,
+        volume(per_second(written.bytes)),
     ));
 }
