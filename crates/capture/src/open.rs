@@ -134,7 +134,29 @@ fn candidates(config: &Config) -> &'static [Backend] {
     }
 }
 
+/// Who has the timestamps that others lack.
+pub(crate) const STAMPING: &str =
+    "the back ends tap and tap-xdp have them, on one interface at a time";
+
+/// A note of back ends at the XDP hook.
+pub(crate) const RECEIVED_ONLY: &str = "received packets only are captured";
+
+/// Refuses on all interfaces what taps alone can do, by what was asked for.
+fn check_all(config: &Config) -> Result<()> {
+    let how = match config.timestamps {
+        _ if config.interface != ANY => return Ok(()),
+        _ if config.exclusive => "and keep the packets from the host".into(),
+        _ if config.owned.is_some() => "with owned addresses".into(),
+        TimestampSource::Kernel => return Ok(()),
+        other => format!("with {other} timestamps"),
+    };
+    let asked = format!("capture on {ANY} {how}");
+    Err(Error::new(ErrorKind::Unsupported, asked, "that is for one interface at a time")
+        .advise("name the interface"))
+}
+
 fn open_best(config: &Config, threads: usize) -> Result<Vec<Capture>> {
+    check_all(config)?;
     let (mut notes, mut candidates) = (Vec::new(), candidates(config).iter());
     loop {
         let backend = *candidates.next().expect("the last one returns");

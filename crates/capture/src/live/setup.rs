@@ -19,6 +19,7 @@ use super::socket::SocketIntake;
 use super::watch::Losses;
 use super::{Intake, Live};
 use crate::link::level;
+use crate::open::STAMPING;
 use crate::privilege::explain;
 use crate::threads::receive_queues;
 use crate::{ANY, Backend, Capture, Config, Fanout, FanoutMode, Filtered};
@@ -100,9 +101,9 @@ impl<'a> Setup<'a> {
         }
         match self.config.timestamps {
             TimestampSource::Kernel => Ok(()),
-            other => Err(self
-                .unsupported(&format!("it has no {other} timestamps"))
-                .advise("the back ends tap and tap-xdp have them")),
+            other => {
+                Err(self.unsupported(&format!("it has no {other} timestamps")).advise(STAMPING))
+            }
         }
     }
 

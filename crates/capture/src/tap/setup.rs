@@ -11,6 +11,7 @@ use linerate_sys::{cpu, ethtool};
 use super::build::{Build, Spot};
 use super::program::Producers;
 use crate::live::place::{Place, snaplen};
+use crate::open::RECEIVED_ONLY;
 use crate::{Backend, Capture, Config, Directions, Owned};
 
 /// Opens `count` sources that share the packets of one tap at the traffic-control hooks: ring i goes to
@@ -62,7 +63,8 @@ impl<'a> Setup<'a> {
     fn new(config: &'a Config, backend: Backend) -> Result<Self> {
         let place = Place::find(config)?;
         if place.is_any() {
-            return Err(unsupported(config, backend, "it is on one interface, not on all"));
+            return Err(unsupported(config, backend, "it is on one interface, not on all")
+                .advise("name the interface, or use the back end ring"));
         }
         let device = interface::by_name(&place.link.name)?;
         let setup = Self { config, backend, place, device };
@@ -127,7 +129,9 @@ impl<'a> Setup<'a> {
         }
         let native = Spot { mode: XdpMode::Native, producers: self.native_producers() };
         match self.build().at_xdp(native, count) {
-            Ok(captures) => Ok(noted(captures, self.driver_note())),
+            Ok(captures) => {
+                Ok(noted(captures, self.driver_note().into_iter().chain(self.way_note())))
+            }
             // Behind the driver, programs are not told the card's time.
             Err(error)
                 if error.kind() == ErrorKind::Unsupported
@@ -136,7 +140,8 @@ impl<'a> Setup<'a> {
                 let generic = Spot { mode: XdpMode::Generic, producers: Producers::Cpus };
                 let captures = self.build().at_xdp(generic, count)?;
                 let what = "the kernel runs the program in the driver's place, which is slower";
-                Ok(noted(captures, Some(format!("{what}: {}", error.answered()))))
+                let note = format!("{what}: {}", error.answered());
+                Ok(noted(captures, [note].into_iter().chain(self.way_note())))
             }
             Err(error) => Err(error),
         }
@@ -150,12 +155,22 @@ impl<'a> Setup<'a> {
         (!UNDISTURBED.contains(&driver)).then(|| format!("the driver {driver} {note}"))
     }
 
+    /// All of the loopback interface's packets are received, and so are all to owned addresses.
+    fn way_note(&self) -> Option<String> {
+        let both = self.config.direction == Directions::Both;
+        let all = self.place.is_loopback() || self.config.owned.is_some();
+        (both && !all).then(|| RECEIVED_ONLY.into())
+    }
+
     fn check_xdp(&self) -> Result<()> {
         if self.place.link_type != LinkType::ETHERNET {
             return Err(self.unsupported("XDP is for Ethernet"));
         }
         if self.config.direction == Directions::Out {
-            let advice = "use the back end tap, which sees both directions";
+            let advice = match self.config.exclusive {
+                true => "leave out the direction: only received packets can be kept from the host",
+                false => "use the back end tap, which sees both directions",
+            };
             return Err(self.invalid("it sees received packets only", advice));
         }
         if self.config.exclusive && !self.config.force {
@@ -169,8 +184,9 @@ impl<'a> Setup<'a> {
             return Err(self.unsupported("owned addresses are for Ethernet"));
         }
         if self.config.exclusive {
-            let advice = "leave out one of both";
-            return Err(self.invalid("all packets or those to owned addresses are taken", advice));
+            let answered =
+                "to take all packets and to take those to owned addresses exclude each other";
+            return Err(self.invalid(answered, "ask for one of them"));
         }
         if self.config.direction == Directions::Out {
             let advice = "leave out the direction, or ask for received packets";
@@ -238,9 +254,9 @@ pub(crate) fn own_address(device: &Interface) -> Option<IpAddr> {
     device.addresses.iter().map(|address| address.ip).find(|ip| !is_link_local(ip))
 }
 
-/// The sources, with one more note that holds for all of them.
-fn noted(mut captures: Vec<Capture>, note: Option<String>) -> Vec<Capture> {
-    captures[0].notes.splice(0..0, note);
+/// The sources, with more notes that hold for all of them.
+fn noted(mut captures: Vec<Capture>, notes: impl Iterator<Item = String>) -> Vec<Capture> {
+    captures[0].notes.splice(0..0, notes);
     captures
 }
 

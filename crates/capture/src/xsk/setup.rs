@@ -21,6 +21,7 @@ use super::{Clock, Xsk};
 use crate::live::place::{Place, no_device, snaplen};
 use crate::live::setup::check_memory;
 use crate::live::watch::Losses;
+use crate::open::{RECEIVED_ONLY, STAMPING};
 use crate::privilege::explain;
 use crate::tap::driver::Driver;
 use crate::tap::setup::check_can_be_spared;
@@ -88,32 +89,34 @@ const FASTEST: Duration = Duration::from_nanos(25);
 
 /// What AF_XDP cannot do.
 fn check_options(config: &Config, place: &Place) -> Result<()> {
-    let refuse = |answered: &str| {
+    let refuse = |answered: &str, advice| {
         let asked = format!("capture on {} by the back end {}", config.interface, Backend::Xdp);
-        Err(Error::new(ErrorKind::Unsupported, asked, answered).advise(format!(
-            "the back ends {} and {} can",
-            Backend::Tap,
-            Backend::Ring
-        )))
+        Err(Error::new(ErrorKind::Unsupported, asked, answered).advise(advice))
     };
     if place.link_type != LinkType::ETHERNET {
-        return refuse("it takes Ethernet frames of one interface only");
+        return refuse("it takes Ethernet frames of one interface only", "the back end ring can");
     }
     if config.direction == Directions::Out {
-        return refuse("it sees received packets only");
+        let advice = match config.exclusive {
+            true => "leave out the direction: only received packets can be kept from the host",
+            false => "the back ends tap and ring can",
+        };
+        return refuse("it sees received packets only", advice);
     }
     if config.fanout.is_some() {
-        return refuse("it shares packets by queue, not as fanout groups do");
+        return refuse(
+            "it shares packets by queue, not as fanout groups do",
+            "the back ends ring and socket can",
+        );
     }
     if config.filter.as_ref().is_some_and(|filter| filter.tap.is_none()) {
-        return refuse(
-            "this filter does not run in the kernel, and packets that it turns away must \
-                       go to the host",
-        );
+        let answered = "this filter does not run in the kernel, and packets that it turns away must \
+                        go to the host";
+        return refuse(answered, "the back ends tap and ring can");
     }
     match config.timestamps {
         TimestampSource::Kernel => Ok(()),
-        other => refuse(&format!("it has no {other} timestamps")),
+        other => refuse(&format!("it has no {other} timestamps"), STAMPING),
     }
 }
 
@@ -234,7 +237,7 @@ impl Setup<'_> {
         let mut notes = vec![format!("{} do not reach the host's own stack", self.taken())];
         notes.push(plan.note());
         if self.config.direction == Directions::Both {
-            notes.push("received packets only are captured".into());
+            notes.push(RECEIVED_ONLY.into());
         }
         if mode == XdpMode::Generic {
             notes.push(format!("the driver of {name} has no XDP; the kernel's own is slower"));

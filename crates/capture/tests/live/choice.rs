@@ -1,7 +1,7 @@
 //! Which back end is taken.
 
-use linerate_base::ErrorKind;
-use linerate_capture::{ANY, Backend, Capture, Config, Fanout, FanoutMode, open};
+use linerate_base::{ErrorKind, TimestampSource};
+use linerate_capture::{ANY, Backend, Capture, Config, Directions, Fanout, FanoutMode, open};
 use linerate_lab::Host;
 use linerate_lab::traffic::send_frames;
 use linerate_sys::capability::{Capability, limit_capabilities};
@@ -96,7 +96,7 @@ fn what_a_back_end_cannot_do_is_an_error_with_its_name() {
     let Some(lab) = quiet_pair() else { return };
     let b = lab.host("b");
     let fanout = Some(Fanout { mode: FanoutMode::Hash, group: None });
-    let direction = linerate_capture::Directions::Out;
+    let direction = Directions::Out;
     let tap = config(b, Backend::Tap);
     for (config, kind) in [
         (Config { interface: ANY.into(), ..tap.clone() }, ErrorKind::Unsupported),
@@ -106,5 +106,43 @@ fn what_a_back_end_cannot_do_is_an_error_with_its_name() {
         let error = b.run(|| open(&config).map(drop)).unwrap_err();
         assert_eq!(error.kind(), kind, "{error}");
         assert!(error.asked().contains("back end tap"), "{error}");
+    }
+}
+
+#[test]
+fn advice_names_what_can_do_all_that_was_asked_for() {
+    let Some(lab) = quiet_pair() else { return };
+    let b = lab.host("b");
+    let advice = |config: Config, word: &str| {
+        let error = b.run(|| open(&config).map(drop)).unwrap_err();
+        let advice = error.advice().unwrap_or_else(|| panic!("{error}"));
+        assert!(advice.contains(word), "{error}");
+        error.asked().to_owned()
+    };
+    let sampled = |config| Config { timestamps: TimestampSource::Sampled, ..config };
+    for backend in [Backend::Xdp, Backend::Ring, Backend::Socket] {
+        advice(sampled(config(b, backend)), "tap and tap-xdp have them");
+    }
+    let any = Config { interface: ANY.into(), backend: None, ..config(b, Backend::Tap) };
+    let asked = advice(sampled(any.clone()), "name the interface");
+    assert_eq!(asked, "capture on any with sampled timestamps");
+    let asked = advice(Config { exclusive: true, ..any }, "name the interface");
+    assert!(!asked.contains("back end"), "{asked}");
+    for backend in [Backend::TapXdp, Backend::Xdp] {
+        let out = Config { direction: Directions::Out, ..config(b, backend) };
+        advice(out.clone(), "tap");
+        advice(Config { exclusive: true, force: true, ..out }, "leave out the direction");
+    }
+}
+
+#[test]
+fn who_asks_for_both_directions_at_the_xdp_hook_is_told_that_only_one_comes() {
+    let Some(lab) = quiet_pair() else { return };
+    let b = lab.host("b");
+    let both = Config { direction: Directions::Both, ..config(b, Backend::TapXdp) };
+    let exclusive = Config { exclusive: true, force: true, backend: None, ..both.clone() };
+    for config in [both, exclusive] {
+        let capture = open_on(b, &config);
+        assert_eq!(capture.notes, ["received packets only are captured"]);
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use linerate_base::{Direction, Source, Stats, Timestamp};
-use linerate_capture::{Backend, Capture, Config, Interrupt, open};
+use linerate_capture::{Backend, Capture, Config, Directions, Interrupt, open};
 use linerate_lab::{Host, Lab, need};
 
 /// An EtherType for experiments (IEEE 802 clause 9.2.4), which no kernel answers.
@@ -35,10 +35,12 @@ pub(crate) fn quiet_pair() -> Option<Lab> {
         .then(|| Lab::plan().host("a").host("b").quiet().without_offloads().build().unwrap())
 }
 
-/// Whole packets of `host`'s interface, by `backend`, in a buffer of 8 MiB.
+/// Whole packets of `host`'s interface, by `backend`, in a buffer of 8 MiB; at the XDP hook received ones, which
+/// are all that there are.
 pub(crate) fn config(host: &Host, backend: Backend) -> Config {
     let config = Config::new(host.interface(), Interrupt::new().unwrap());
-    Config { backend: Some(backend), buffer: 8 << 20, ..config }
+    let direction = if backend == Backend::TapXdp { Directions::In } else { Directions::Both };
+    Config { backend: Some(backend), buffer: 8 << 20, direction, ..config }
 }
 
 pub(crate) fn open_on(host: &Host, config: &Config) -> Capture {

@@ -67,7 +67,8 @@ fn sources_for_several_threads_share_all_packets() {
     let b = lab.host("b");
     for backend in EACH {
         let captures = b.run(|| open_many(&config(b, backend), 2)).unwrap();
-        assert_eq!(captures.len(), 2);
+        // The interface has one queue, whose ring one source has.
+        assert_eq!(captures.len(), if backend == Backend::TapXdp { 1 } else { 2 });
         send_frames(lab.host("a"), &frames(1000, 60)).unwrap();
         let mut all: Vec<_> = captures
             .into_iter()

@@ -186,7 +186,7 @@ fn what_would_harm_the_host_or_cannot_be_done_is_refused() {
     assert_eq!((capture.backend, capture.notes.len()), (Backend::Tap, 0));
     let config = owning(b, Backend::TapXdp, &owned(&["10.0.0.77"]));
     refused(Config { snaplen: 93, ..config.clone() }, ErrorKind::Invalid, "94 bytes");
-    refused(Config { exclusive: true, ..config.clone() }, ErrorKind::Invalid, "one of both");
+    refused(Config { exclusive: true, ..config.clone() }, ErrorKind::Invalid, "exclude each other");
     refused(Config { direction: Directions::Out, ..config }, ErrorKind::Invalid, "direction");
     for backend in [Backend::Xdp, Backend::Ring, Backend::Socket] {
         refused(owning(b, backend, &owns_host), ErrorKind::Unsupported, "tap-xdp");

@@ -51,7 +51,7 @@ pub(crate) struct CaptureArgs {
     pub(crate) backend: Option<BackendArg>,
 
     /// Take all packets away from the host, which gets none that the interface receives: for mirror ports.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "own")]
     pub(crate) exclusive: bool,
 
     /// Take packets to these addresses away from the host, answer neighbours that ask for them, and

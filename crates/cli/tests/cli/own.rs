@@ -55,3 +55,10 @@ fn what_cannot_be_owned_is_told() {
     assert_eq!(usage.code(), 2, "{usage:?}");
     assert!(usage.stderr.contains("write 10.0.0.0/24, or 10.0.0.5 alone"), "{usage:?}");
 }
+
+#[test]
+fn all_packets_and_those_to_owned_addresses_are_not_asked_for_together() {
+    let done = linerate(["capture", "-i", "lo", "--own", "10.9.0.1", "--exclusive"]);
+    assert_eq!(done.code(), 2, "{done:?}");
+    assert!(done.stderr.contains("cannot be used with"), "{done:?}");
+}
