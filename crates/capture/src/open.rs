@@ -92,7 +92,7 @@ pub fn open_many(config: &Config, threads: usize) -> Result<Vec<Capture>> {
         Some(backend) => open_by(backend, config, threads),
         None => open_best(config, threads),
     };
-    opened.map_err(with_remedy)
+    opened.map_err(|error| with_remedy(error, config.backend))
 }
 
 fn open_by(backend: Backend, config: &Config, threads: usize) -> Result<Vec<Capture>> {

@@ -20,6 +20,8 @@ pub enum Capability {
     NetAdmin = 12,
     /// Open packet sockets.
     NetRaw = 13,
+    /// Lock more memory than the limit says.
+    IpcLock = 14,
     /// Nearly everything.
     SysAdmin = 21,
     /// Trace and profile the system.
@@ -34,6 +36,7 @@ impl Capability {
         match self {
             Self::NetAdmin => "cap_net_admin",
             Self::NetRaw => "cap_net_raw",
+            Self::IpcLock => "cap_ipc_lock",
             Self::SysAdmin => "cap_sys_admin",
             Self::Perfmon => "cap_perfmon",
             Self::Bpf => "cap_bpf",

@@ -103,7 +103,7 @@ impl Meter {
     ///   are too large together.
     /// - [`ErrorKind::Invalid`] for more than [`MAX_METER_FILTERS`] filters.
     pub fn open(config: &MeterConfig) -> Result<Self> {
-        Self::attach(config).map_err(with_remedy)
+        Self::attach(config).map_err(|error| with_remedy(error, None))
     }
 
     fn attach(config: &MeterConfig) -> Result<Self> {

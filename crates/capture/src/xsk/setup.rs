@@ -45,7 +45,8 @@ pub(crate) fn open(config: &Config, count: usize) -> Result<Vec<Capture>> {
     check_host(config, &device)?;
     let interface = place.link.index;
     // A kernel that does not know what drivers tell is no reason not to capture.
-    let vlan_tag = Driver::of(&place.link, false).unwrap_or_default().vlan_tag;
+    let told = Driver::of(&place.link, false);
+    let vlan_tag = told.as_ref().ok().and_then(|told| told.vlan_tag);
     let driver = vlan_tag.map(|vlan_tag| Bound { interface, vlan_tag });
     let setup = Setup { config, place, device, driver };
     let plan = setup.plan(count)?;
@@ -56,6 +57,7 @@ pub(crate) fn open(config: &Config, count: usize) -> Result<Vec<Capture>> {
         .collect::<Result<_>>()?;
     let mode = inlet.open(interface, setup.barrier()?)?;
     let mut notes = setup.notes(&plan, mode);
+    notes.extend(setup.tag_note(told.err()));
     if !intakes.iter().all(Intake::is_zero_copy) {
         notes.push("the kernel copies packets: the driver has no zero-copy".into());
     }
@@ -242,12 +244,19 @@ impl Setup<'_> {
         if mode == XdpMode::Generic {
             notes.push(format!("the driver of {name} has no XDP; the kernel's own is slower"));
         }
-        let strips = ethtool::offload(name, Offload::ReceiveVlan).is_ok_and(|on| on);
-        if strips && self.driver.is_none() {
-            let remedy = format!("`ethtool -K {name} rxvlan off` leaves them on");
-            notes.push(format!("the driver takes VLAN tags off packets: {remedy}"));
-        }
         notes
+    }
+
+    /// Where the driver may take tags off and nobody can ask it for them, with the reason.
+    fn tag_note(&self, reason: Option<Error>) -> Option<String> {
+        let name = &self.device.name;
+        let strips = ethtool::offload(name, Offload::ReceiveVlan).is_ok_and(|on| on);
+        if !strips || self.driver.is_some() {
+            return None;
+        }
+        let reason = reason.map(|reason| format!(" ({reason})")).unwrap_or_default();
+        let what = "VLAN tags that the driver takes off packets are missing";
+        Some(format!("{what}{reason}: `ethtool -K {name} rxvlan off` leaves them on"))
     }
 
     fn taken(&self) -> &'static str {

@@ -11,6 +11,7 @@ use linerate_lab::traffic::live::{Frame, Load, Sender};
 use linerate_lab::traffic::{send_frames, tagged};
 use linerate_lab::{Host, Lab, need};
 use linerate_sys::capability::{Capability, limit_capabilities};
+use linerate_sys::ethtool::{self, Offload};
 use linerate_sys::{interface, netlink};
 
 use crate::common::*;
@@ -351,7 +352,8 @@ fn three_capabilities_are_enough_but_for_much_memory() {
     // 8 MiB is what a process may lock where nobody said otherwise.
     if let Err(error) = open_with(256 << 20).map(drop) {
         assert_eq!(error.kind(), ErrorKind::Exhausted, "{error}");
-        assert!(error.advice().unwrap().contains("CAP_IPC_LOCK"), "{error}");
+        let advice = error.advice().unwrap();
+        assert!(advice.contains("ulimit -l") && advice.contains("cap_ipc_lock+ep"), "{error}");
     }
 }
 
@@ -377,4 +379,16 @@ fn a_buffer_larger_than_the_memory_is_refused() {
     let error = b.run(|| open(&Config { buffer: 1 << 50, ..config_xdp(b) }).map(drop)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Exhausted, "{error}");
     assert!(error.advice().unwrap().contains("--buffer"), "{error}");
+}
+
+#[test]
+fn a_driver_that_tells_the_tags_it_takes_off_is_no_matter_for_a_note() {
+    if !need::root() {
+        return;
+    }
+    let lab = Lab::plan().host("a").host("b").quiet().build().unwrap();
+    let b = lab.host("b");
+    assert!(b.run(|| ethtool::offload(b.interface(), Offload::ReceiveVlan)).unwrap());
+    let capture = open_on(b, &config_xdp(b));
+    assert!(!capture.notes.iter().any(|note| note.contains("VLAN")), "{:?}", capture.notes);
 }

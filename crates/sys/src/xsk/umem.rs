@@ -122,7 +122,7 @@ pub(super) fn refused(asked: String, error: io::Error) -> Error {
             Error::system(asked, error).advise("AF_XDP needs root or the capability CAP_NET_RAW")
         }
         Some(libc::ENOBUFS) => Error::system(asked, error).as_kind(ErrorKind::Exhausted).advise(
-            "more memory than may be locked: raise `ulimit -l`, give CAP_IPC_LOCK, or ask for less",
+            "more memory than may be locked without CAP_IPC_LOCK: raise `ulimit -l`, or ask for less",
         ),
         Some(libc::EAFNOSUPPORT | libc::EPROTONOSUPPORT) => {
             Error::new(ErrorKind::Unsupported, asked, "the kernel has no AF_XDP sockets")
