@@ -34,6 +34,14 @@
 //! - **No surprises in memory.** A ring larger than the memory that is free is refused, as the kernel
 //!   would take it from other programs.
 //!
+//! A filter sees a VLAN tag where the back end has it: beside the packet, where a filter for hosts or ports passes over it, by
+//! [`Backend::Tap`], [`Backend::Ring`] and [`Backend::Socket`]; among its bytes, where such a filter does not look
+//! behind it, by [`Backend::TapXdp`] and [`Backend::Xdp`], unless the card takes tags off and its driver says so.
+//!
+//! Packets of a [direction](Directions) that was not asked for count as filtered by packet sockets; taps do not see them at all.
+//!
+//! A tap's buffer is divided evenly among its rings: one for each core, or at the XDP hook for each receive queue.
+//!
 //! A tap sees packets to be sent before the kernel queues them: those of its own make may lack checksums
 //! that the card is to fill in, and be larger than frames.
 //!

@@ -3,7 +3,7 @@
 use std::net::UdpSocket;
 use std::time::Duration;
 
-use linerate_lab::traffic::Flow;
+use linerate_lab::traffic::{Flow, send_frames, tagged};
 
 use crate::support::{Live, count, quiet_pair, text};
 
@@ -27,4 +27,25 @@ fn what_the_filter_keeps_is_captured_and_the_rest_is_the_hosts() {
     assert_eq!((done.captured(), count(&file)), (1000, 1000), "{done:?}");
     assert_eq!([done.summary("seen"), done.summary("filtered")], [1100, 100], "{done:?}");
     assert!(done.stderr.contains("do not reach the host's own stack"), "{done:?}");
+}
+
+/// The tag is beside the packet at traffic control and in packet sockets, and among its bytes at the XDP hook.
+#[test]
+fn a_filter_for_a_host_keeps_tagged_packets_by_the_back_ends_that_see_no_tag() {
+    let Some(lab) = quiet_pair() else { return };
+    let (a, b) = (lab.host("a"), lab.host("b"));
+    let frame = Flow::ipv4(a, b, 5000, 7).frame(&[7; 60]);
+    let sent = [vec![tagged(&frame, 5); 10], vec![frame; 3]].concat();
+    for (backend, kept) in [("tap", 13), ("ring", 13), ("socket", 13), ("tap-xdp", 3), ("xdp", 3)] {
+        for (filter, kept) in [
+            ("src host 10.0.0.1", kept),
+            ("vlan and src host 10.0.0.1", 10),
+            ("src host 10.0.0.1 or (vlan and src host 10.0.0.1)", 13),
+        ] {
+            let live = Live::start(b, &["--backend", backend, "--force", "-Q", "in", filter]);
+            send_frames(a, &sent).unwrap();
+            let done = live.interrupt().success();
+            assert_eq!(done.captured(), kept, "{backend}, {filter}: {done:?}");
+        }
+    }
 }
