@@ -1,7 +1,9 @@
 //! Savefiles on disks: fast and slow, full, and cut off from their writer.
 
 use std::fs;
+use std::io::Read;
 use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread::sleep;
@@ -204,6 +206,25 @@ fn a_slow_disk_is_waited_for_and_the_rest_is_dropped_and_counted() {
     assert!(dropped > 0, "{done:?}");
     assert_eq!(done.captured() + dropped, 20_000, "{done:?}");
     assert_eq!(count(&file), done.captured());
+}
+
+#[test]
+fn a_second_interrupt_ends_what_waits_for_a_pipe() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
+    let mut hardly_read = fs::File::options().read(true).write(true).open(&pipe).unwrap();
+    let mut running = simulated(&pipe);
+    // From the first packet on, more come than the pipe holds.
+    hardly_read.read_exact(&mut [0; 1 << 16]).unwrap();
+    let status = loop {
+        sleep(Duration::from_millis(100));
+        running.interrupt().unwrap();
+        if let Some(status) = running.try_wait().unwrap() {
+            break status;
+        }
+    };
+    assert_eq!(status.signal(), Some(2), "which a shell counts as 130");
 }
 
 #[test]
