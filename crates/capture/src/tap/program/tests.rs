@@ -4,10 +4,12 @@ use std::os::fd::AsFd;
 use std::time::Duration;
 
 use linerate_bpf::extended::Metadata;
-use linerate_lab::need;
-use linerate_sys::bpf::{Map, Program, ProgramKind, ProgramSpec, TestRun};
+use linerate_lab::traffic::send_frames;
+use linerate_lab::{Lab, need};
+use linerate_sys::bpf::{Link, Map, Program, ProgramKind, ProgramSpec, TestRun, XdpMode};
+use linerate_sys::btf::Btf;
 use linerate_sys::tap_ring::{Counters, Doorbell, TapRings};
-use linerate_sys::{clock, cpu, event};
+use linerate_sys::{clock, cpu, event, interface};
 
 use super::*;
 
@@ -19,6 +21,8 @@ struct Bench {
     rings: TapRings,
     doorbell: Doorbell,
     geometry: Geometry,
+    /// For programs that ask a driver: its interface.
+    interface: u32,
 }
 
 impl Bench {
@@ -29,7 +33,7 @@ impl Bench {
         for ring in 0..geometry.rings as usize {
             rings.wake_at(ring, layout::AWAKE);
         }
-        Self { map, rings, doorbell: Doorbell::new("test").unwrap(), geometry }
+        Self { map, rings, doorbell: Doorbell::new("test").unwrap(), geometry, interface: 0 }
     }
 
     fn bell(&self) -> [BorrowedFd<'_>; 1] {
@@ -60,6 +64,7 @@ impl Bench {
             Hook::Xdp => ProgramSpec::new(ProgramKind::Xdp, &words, "test").with_fragments(),
             _ => ProgramSpec::new(ProgramKind::Classifier, &words, "test"),
         };
+        let spec = if plan.driver.is_asked() { spec.bound_to(self.interface) } else { spec };
         Program::load(&spec).unwrap_or_else(|e| panic!("{e}"))
     }
 
@@ -347,4 +352,36 @@ fn packets_without_a_time_of_the_cards_have_the_kernels_and_say_so() {
             assert_eq!(records[0].flags, BY_KERNEL | outgoing, "{hook:?}");
         }
     });
+}
+
+/// The driver of veth has a function that tells the hardware's time, and no hardware.
+#[test]
+fn a_driver_that_has_no_time_to_tell_leaves_it_to_the_kernel() {
+    if !need::root() {
+        return;
+    }
+    let lab = Lab::plan().host("a").host("b").quiet().build().unwrap();
+    let b = lab.host("b");
+    let interface = b.run(|| interface::index(b.interface())).unwrap();
+    let timestamp = Btf::of_kernel().unwrap().function("bpf_xdp_metadata_rx_timestamp");
+    let before = clock::monotonic().cast_unsigned();
+    let (bench, _link) = b.run(|| {
+        let bench = Bench { interface, ..Bench::new(1, 4096) };
+        let program = bench.load(&bench.bell(), |plan| {
+            plan.stamps = Stamps::Card;
+            plan.driver.timestamp = timestamp;
+            plan.producers = Producers::Queues;
+        });
+        let link = Link::xdp(&program, interface, XdpMode::Native).unwrap();
+        (bench, link)
+    });
+    send_frames(lab.host("a"), &[frame(60)]).unwrap();
+    let came = (0..10_000).any(|_| {
+        std::thread::sleep(Duration::from_millis(1));
+        bench.rings.head(0) > 0
+    });
+    assert!(came);
+    let record = bench.records()[0];
+    assert_eq!((record.flags, record.length), (BY_KERNEL, 60));
+    assert!((before..=clock::monotonic().cast_unsigned()).contains(&record.time));
 }
