@@ -40,7 +40,8 @@ pub(crate) enum BenchName {
     /// dumpcap and netsniff-ng.
     Capture,
     /// Capturing frames of 1514 bytes to a disk, 15 seconds at a time, against tcpdump, dumpcap and
-    /// netsniff-ng; what is in the files counts. Writes 25 GB at a time to a folder that is removed.
+    /// netsniff-ng; what is in the files counts. Writes 25 to 60 GB at a time, as the disk has room, to a
+    /// folder that is removed.
     Disk,
 }
 

@@ -10,11 +10,18 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use tempfile::TempDir;
 
-/// Bytes that the folder has at the most at a time.
-pub(super) const ROOM: u64 = 25_000_000_000;
+/// Bytes that the folder has at the least and at the most at a time.
+const LEAST: u64 = 25_000_000_000;
+const MOST: u64 = 60_000_000_000;
+/// Bytes that are left to others who write to the disk meanwhile.
+const LEFT: u64 = 5_000_000_000;
 
 /// The folder.
-pub(super) struct Scratch(TempDir);
+pub(super) struct Scratch {
+    folder: TempDir,
+    /// Bytes that it may have at a time.
+    pub(super) room: u64,
+}
 
 impl Scratch {
     /// A new folder in `parent`, or where temporary files are.
@@ -28,17 +35,18 @@ impl Scratch {
         if found.is_memory && parent.is_none() {
             bail!("{}: that is in memory: name a folder on a disk with --dir", asked());
         }
-        let (has, needs) = (found.available / 1_000_000_000, ROOM / 1_000_000_000);
-        ensure!(found.available > ROOM, "{}: {needs} GB are needed, {has} are free", asked());
+        let room = found.available.saturating_sub(LEFT).min(MOST);
+        let [has, needs] = [found.available, LEAST + LEFT].map(|bytes| bytes / 1_000_000_000);
+        ensure!(room >= LEAST, "{}: {needs} GB are needed, {has} are free", asked());
         let folder = tempfile::Builder::new().prefix("linerate-bench-").tempdir_in(&place);
-        let scratch = Self(folder.with_context(asked)?);
-        remove_on_signals(scratch.0.path().to_owned()).with_context(asked)?;
-        Ok(scratch)
+        let folder = folder.with_context(asked)?;
+        remove_on_signals(folder.path().to_owned()).with_context(asked)?;
+        Ok(Self { folder, room })
     }
 
     /// The one file that is in the folder.
     pub(super) fn file(&self) -> PathBuf {
-        self.0.path().join("f.pcap")
+        self.folder.path().join("f.pcap")
     }
 
     /// Gives the file's room back.

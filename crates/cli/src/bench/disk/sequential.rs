@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use linerate::capture::disk::{Disk, Way};
 
-use super::scratch::{ROOM, Scratch};
+use super::scratch::Scratch;
 
 /// Bytes handed over at a time.
 const PIECE: usize = 1 << 20;
@@ -33,7 +33,7 @@ fn write(scratch: &Scratch, time: Duration, way: Way) -> io::Result<f64> {
     let mut file = disk.open(File::create(scratch.file())?);
     let piece = vec![0x5a; PIECE];
     let (began, mut written) = (Instant::now(), 0);
-    while began.elapsed() < time && written < ROOM - PIECE as u64 {
+    while began.elapsed() < time && written < scratch.room - PIECE as u64 {
         file.write_all(&piece)?;
         written += PIECE as u64;
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 
-use super::scratch::{ROOM, Scratch};
+use super::scratch::Scratch;
 use super::{RECORD, SIZE, content};
 use crate::bench::capture::stage::Stage;
 use crate::bench::capture::subject::Subject;
@@ -38,7 +38,8 @@ pub(super) fn overload(ground: &Ground, subject: &Subject) -> Result<Overload> {
     let mut session = ground.stage.begin(subject)?;
     let maximum = session.send(SIZE, WARM_UP, None, ground.time)?.rate();
     session.end()?;
-    let most = ROOM as f64 * 0.98 / (SIZE + RECORD) as f64 / ground.time.as_secs_f64();
+    let room = ground.scratch.room as f64 * 0.98;
+    let most = room / (SIZE + RECORD) as f64 / ground.time.as_secs_f64();
     match maximum > most {
         true => at(ground, subject, most),
         false => run(ground, subject, maximum, None),
