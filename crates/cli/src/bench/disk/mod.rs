@@ -84,11 +84,10 @@ fn measure(ground: &Ground, subject: &Subject, progress: &mut Progress) -> Resul
 fn sequential_rows(ground: &Ground, progress: &mut Progress) -> Result<(f64, Vec<Row>)> {
     const OURS: &str = "O_DIRECT, our writer";
     const PLAIN: &str = "write(2) and fdatasync(2)";
-    let time = ground.time / 3;
     progress.next("the disk itself, past the page cache");
-    let direct = sequential::direct(&ground.scratch, time)?;
+    let direct = sequential::direct(&ground.scratch, ground.time)?;
     progress.next("the disk itself, through the page cache");
-    let plain = sequential::plain(&ground.scratch, time)?;
+    let plain = sequential::plain(&ground.scratch, ground.time)?;
     let figures = [(OURS, direct), (PLAIN, plain)];
     let figures = figures.map(|(name, rate)| (name.into(), Some(Samples::new(vec![rate / 1e9]))));
     Ok((direct, compare(EXPERIMENT, "sequential write", "GB/s", PLAIN, &figures)))
