@@ -9,6 +9,7 @@
 //! - [`ethtool`]: what a network driver tells and lets be switched
 //! - [`event`]: waiting: an event flag, and a poll over descriptors
 //! - [`filesystem`]: what file system a folder is on
+//! - [`frame_ring`]: a ring of frames that an eBPF program empties
 //! - [`interface`]: the interfaces of a network namespace
 //! - [`libpcap`]: the installed libpcap, loaded at run time, as a peer to compare with
 //! - [`memory`]: the machine's memory
@@ -39,6 +40,7 @@ pub mod direct_file;
 pub mod ethtool;
 pub mod event;
 pub mod filesystem;
+pub mod frame_ring;
 pub mod interface;
 pub mod libpcap;
 pub mod memory;

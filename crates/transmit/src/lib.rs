@@ -2,7 +2,7 @@
 //!
 //! - [`template`]: packets that vary, written as Scapy's users write them
 //! - [`pacing`]: when each of them leaves
-//! - [`live`]: templates filled in by a program in the kernel
+//! - [`live`]: a program in the kernel that fills in templates, or sends what user space made
 //! - [`sink`]: what takes them
 //! - [`run`](run()): the loop that brings these together
 //! - [`Sender`]: which of the ways is taken
@@ -26,5 +26,6 @@ pub use blocklist::Blocklist;
 pub use host::Outlet;
 pub use permutation::Permutation;
 pub use run::{BATCH, End, Plan, Report, Stop, run};
-pub use sender::{Backend, Sender};
+pub use sender::Sender;
+pub use sink::Backend;
 pub use template::Template;

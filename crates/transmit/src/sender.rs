@@ -1,42 +1,10 @@
 //! Choosing how a plan is carried out.
 
-use std::fmt;
-use std::str::FromStr;
-
 use linerate_base::{Error, ErrorKind, Result, Sink};
 
-use crate::live::Live;
+use crate::live::{self, Live};
 use crate::run::{Plan, Report, Stop, run};
-use crate::sink::{self, Config};
-
-/// A way out of the host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Backend {
-    /// A program in the kernel makes the frames and gives them to the driver.
-    Live,
-    /// User space makes the frames and gives them to a sink.
-    Sink(sink::Backend),
-}
-
-impl fmt::Display for Backend {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Live => f.pad("live"),
-            Self::Sink(backend) => backend.fmt(f),
-        }
-    }
-}
-
-impl FromStr for Backend {
-    type Err = String;
-
-    fn from_str(text: &str) -> std::result::Result<Self, String> {
-        if text == "live" {
-            return Ok(Self::Live);
-        }
-        text.parse().map(Self::Sink).map_err(|sinks: String| format!("{sinks}; and live"))
-    }
-}
+use crate::sink::{self, Backend, Config, Opened};
 
 /// Sinks keep up with a frame in so many nanoseconds. Where more is asked the program is worth its fixed cost, and
 /// that it keeps a core busy.
@@ -66,37 +34,45 @@ impl Sender {
     pub fn open(plan: &Plan<'_>, name: &str, backend: Option<Backend>) -> Result<Self> {
         match backend {
             Some(Backend::Live) => Self::live(plan, name),
-            Some(Backend::Sink(backend)) => Self::sink(plan, name, Some(backend)),
-            None if is_fast(plan) => {
-                Self::live(plan, name).or_else(|error| match is_about_live(&error) {
-                    true => {
-                        let mut sender = Self::sink(plan, name, None)?;
-                        sender
-                            .notes
-                            .insert(0, format!("not by live frames, which are faster: {error}"));
-                        Ok(sender)
-                    }
-                    false => Err(error),
-                })
-            }
-            None => Self::sink(plan, name, None),
+            None if is_fast(plan) => match Self::live(plan, name) {
+                Err(error) if is_about_live(&error) => {
+                    let mut sender = Self::sink(plan, name, None)?;
+                    let note = format!("not by live frames, which are faster: {error}");
+                    sender.notes.insert(0, note);
+                    Ok(sender)
+                }
+                opened => opened,
+            },
+            _ => Self::sink(plan, name, backend),
         }
     }
 
+    /// Has a program make the frames where it can; else it sends those that user space makes.
     fn live(plan: &Plan<'_>, name: &str) -> Result<Self> {
-        let engine = Engine::Live(Live::new(plan, name)?);
-        Ok(Self { engine, backend: Backend::Live, notes: Vec::new() })
+        match live::suits(plan) {
+            Ok(stamp) => {
+                let engine = Engine::Live(Live::new(plan, &stamp, name)?);
+                Ok(Self { engine, backend: Backend::Live, notes: Vec::new() })
+            }
+            Err(reason) => {
+                let mut sender = Self::sink(plan, name, Some(Backend::Live))?;
+                sender
+                    .notes
+                    .push(format!("user space makes the packets, not the kernel: {reason}"));
+                Ok(sender)
+            }
+        }
     }
 
-    fn sink(plan: &Plan<'_>, name: &str, backend: Option<sink::Backend>) -> Result<Self> {
+    fn sink(plan: &Plan<'_>, name: &str, backend: Option<Backend>) -> Result<Self> {
         let opened = sink::open(&Config {
             interface: name.to_owned(),
             backend,
             slots: SLOTS,
             longest: plan.template.longest(),
         })?;
-        let backend = Backend::Sink(opened.backend);
-        Ok(Self { engine: Engine::Sink(opened.sink), backend, notes: opened.notes })
+        let Opened { sink, backend, notes } = opened;
+        Ok(Self { engine: Engine::Sink(sink), backend, notes })
     }
 
     /// The way out that it is.
@@ -131,18 +107,4 @@ fn is_fast(plan: &Plan<'_>) -> bool {
 /// True for errors that sinks do not have.
 fn is_about_live(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::Permission)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_and_back_ends_are_one_to_one() {
-        for name in ["live", "ring", "mmsg", "socket"] {
-            assert_eq!(name.parse::<Backend>().unwrap().to_string(), name);
-        }
-        let error = "rocket".parse::<Backend>().unwrap_err();
-        assert_eq!(error, "there is no back end `rocket`: they are ring, mmsg, socket; and live");
-    }
 }

@@ -35,6 +35,9 @@ helpers! {
     /// Moves the beginning of the metadata before the frame of the context R1 by R2 bytes; R0 = 0,
     /// or negative. Packet addresses must be loaded anew.
     XDP_ADJUST_META = 54, "bpf_xdp_adjust_meta";
+    /// Moves the end of the frame of the context R1 by R2 bytes; R0 = 0, or negative. Packet addresses must be
+    /// loaded anew.
+    XDP_ADJUST_TAIL = 65, "bpf_xdp_adjust_tail";
     /// R0 = the kernel's ticks.
     JIFFIES64 = 118, "bpf_jiffies64";
     /// Copies R3 bytes at R2 into the ring buffer R1; flags R4; R0 = 0, negative if it is full.

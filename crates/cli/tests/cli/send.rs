@@ -66,7 +66,7 @@ fn what_makes_no_sense_is_refused() {
         (&["--burst", "0"], "0 is not in 1.."),
         (&["-r", "max", "--gaps", "poisson"], "gaps that vary need a rate"),
         (&["-r", "1Mbps", "--ramp", "10/1s"], "of the same unit"),
-        (&["--backend", "rocket"], "they are ring, mmsg, socket; and live"),
+        (&["--backend", "rocket"], "they are live, ring, mmsg, socket"),
         (&["--blocklist", "/nonexistent"], "read the blocklist /nonexistent"),
     ] {
         let done =

@@ -1,7 +1,7 @@
-//! Arithmetic with constants, as few instructions as they allow.
+//! Pieces of programs: arithmetic with constants, as few instructions as they allow, and the end.
 
-use linerate_bpf::extended::Register::R0;
-use linerate_bpf::extended::{Alu, Assembler, Instruction, Register};
+use linerate_bpf::extended::Register::{R0, R1, R2, R3};
+use linerate_bpf::extended::{Alu, Assembler, Instruction, Register, helper};
 
 /// Puts a number of up to 64 bits into a register.
 pub(super) fn load(p: &mut Assembler, to: Register, number: u64) {
@@ -46,4 +46,12 @@ pub(super) fn shift(p: &mut Assembler, op: Alu, to: Register, bits: u32) {
     if bits > 0 {
         p.push(Instruction::alu(op, to, bits as i32));
     }
+}
+
+/// Ends the program with the verdict that sends the frame to the first interface of the map `wire`.
+pub(super) fn redirect(p: &mut Assembler, wire: i32) {
+    p.extend(Instruction::load_map(R1, wire));
+    p.extend([R2, R3].map(|register| Instruction::mov(register, 0)));
+    p.push(Instruction::call(helper::REDIRECT_MAP));
+    p.push(Instruction::exit());
 }

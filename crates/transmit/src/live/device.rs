@@ -2,7 +2,7 @@
 //! looked at beforehand, meanwhile and afterwards.
 
 use linerate_base::{Error, ErrorKind, Result};
-use linerate_sys::interface::{self, Interface};
+use linerate_sys::interface;
 use linerate_sys::netlink;
 
 /// An interface that takes redirected frames.
@@ -10,6 +10,7 @@ use linerate_sys::netlink;
 pub(super) struct Device {
     name: String,
     pub(super) index: u32,
+    mtu: u32,
     /// Frames that it had dropped before.
     dropped: u64,
 }
@@ -19,8 +20,8 @@ const ETHERNET_HEADER: usize = 14;
 const TAG: (&[u8], usize) = (&[0x81, 0x00], 4);
 
 impl Device {
-    /// The interface called `name`, if it can take frames such as `frame`.
-    pub(super) fn find(name: &str, frame: &[u8]) -> Result<Self> {
+    /// The interface called `name`, if it can take frames.
+    pub(super) fn find(name: &str) -> Result<Self> {
         let found = interface::by_name(name)?;
         let refuse = |kind, answered: String| Error::new(kind, asked(name), answered);
         if !found.is_running {
@@ -33,13 +34,22 @@ impl Device {
             let advice = "of a veth pair the peer must have GRO switched on, or an XDP program";
             return Err(refuse(ErrorKind::Unsupported, answered.into()).advise(advice));
         }
-        if frame.len() > longest(&found, frame) {
-            let answered = format!("a frame is longer than the MTU of {} bytes allows", found.mtu);
-            let advice = "send smaller packets, or raise the MTU with `ip link set mtu`";
-            return Err(refuse(ErrorKind::Invalid, answered).advise(advice));
-        }
         let dropped = found.counters.sent_dropped;
-        Ok(Self { name: name.to_owned(), index: found.index, dropped })
+        Ok(Self { name: name.to_owned(), index: found.index, mtu: found.mtu, dropped })
+    }
+
+    /// That its MTU allows a frame.
+    ///
+    /// # Errors
+    /// When it does not.
+    pub(super) fn fits(&self, frame: &[u8]) -> Result<()> {
+        let tag = if frame[12..].starts_with(TAG.0) { TAG.1 } else { 0 };
+        if frame.len() <= self.mtu as usize + ETHERNET_HEADER + tag {
+            return Ok(());
+        }
+        let answered = format!("a frame is longer than the MTU of {} bytes allows", self.mtu);
+        Err(Error::new(ErrorKind::Invalid, self.asked(), answered)
+            .advise("send smaller packets, or raise the MTU with `ip link set mtu`"))
     }
 
     /// That it is still there.
@@ -47,8 +57,15 @@ impl Device {
     /// # Errors
     /// When it is not.
     pub(super) fn check(&self) -> Result<()> {
-        let asked = asked(&self.name);
+        let asked = self.asked();
         match interface::by_index(self.index) {
+            // What is longer than the MTU the kernel drops without a word.
+            Ok(found) if found.is_running && found.mtu < self.mtu => {
+                let answered =
+                    format!("the MTU went down from {} to {} bytes", self.mtu, found.mtu);
+                Err(Error::new(ErrorKind::Invalid, asked, answered)
+                    .advise("longer frames sent meanwhile may be lost"))
+            }
             Ok(found) if found.is_running => Ok(()),
             Ok(_) => Err(Error::new(ErrorKind::Down, asked, "the interface or its peer went down")
                 .advise("frames sent meanwhile may be lost")),
@@ -66,11 +83,11 @@ impl Device {
         let now = interface::by_index(self.index).map(|found| found.counters.sent_dropped);
         now.unwrap_or_default().saturating_sub(self.dropped)
     }
-}
 
-fn longest(interface: &Interface, frame: &[u8]) -> usize {
-    let tag = if frame[12..].starts_with(TAG.0) { TAG.1 } else { 0 };
-    interface.mtu as usize + ETHERNET_HEADER + tag
+    /// What was asked, in errors.
+    pub(super) fn asked(&self) -> String {
+        asked(&self.name)
+    }
 }
 
 /// What was asked, in errors.

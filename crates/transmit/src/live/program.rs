@@ -4,7 +4,7 @@ use linerate_bpf::extended::Register::{R0, R1, R2, R6, R7, R8, R9, R10};
 use linerate_bpf::extended::{Alu, Assembler, Instruction, Label, Size, Test, helper};
 
 use super::Stamp;
-use super::code::{load, with};
+use super::code::{load, redirect, with};
 
 /// A sender that was held up by more than this, in nanoseconds, does not make up for the rest.
 const CATCH_UP: i32 = 1_000_000;
@@ -49,15 +49,19 @@ pub(super) struct Setup<'a> {
     pub(super) pace: Option<(u64, u64)>,
     /// Frames between two looks at the clock.
     pub(super) group: u32,
-    /// The interface to send from.
-    pub(super) interface: u32,
+    /// Descriptor of the map whose first element is the interface to send from.
+    pub(super) wire: i32,
     /// Descriptors of the two maps.
     pub(super) control: i32,
     pub(super) state: i32,
 }
 
 /// `enum xdp_action`.
-const XDP_DROP: i32 = 1;
+pub(super) const XDP_DROP: i32 = 1;
+
+/// Offsets in `struct xdp_md`.
+pub(super) const DATA: i16 = 0;
+pub(super) const DATA_END: i16 = 4;
 
 /// Where on the stack the readings of the clock are counted: nowhere near the stamp's part.
 const READING: i16 = -136;
@@ -86,10 +90,7 @@ pub(super) fn assemble(setup: &Setup<'_>) -> Vec<Instruction> {
         advance(&mut p, time, rate);
     }
     setup.stamp.emit(&mut p, refuse);
-    p.push(Instruction::mov32(R1, setup.interface));
-    p.push(Instruction::mov(R2, 0));
-    p.push(Instruction::call(helper::REDIRECT));
-    p.push(Instruction::exit());
+    redirect(&mut p, setup.wire);
     p.place(refuse);
     count(&mut p, state::REFUSED, 1);
     p.jump(drop);

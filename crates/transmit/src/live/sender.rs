@@ -1,19 +1,16 @@
 //! Live frames of a template, as a plan has them.
 
 use std::os::fd::{AsFd, AsRawFd};
-use std::panic::resume_unwind;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
-use std::thread;
 use std::time::Duration;
 
-use linerate_base::{Error, ErrorKind, Result, SinkStats};
+use linerate_base::{Result, SinkStats};
 use linerate_bpf::extended::Instruction;
 use linerate_sys::bpf::{LiveRun, Map, MapSpec, Program, ProgramKind, ProgramSpec};
-use linerate_sys::thread::Thread;
 
 use super::Stamp;
-use super::device::{Device, asked};
+use super::device::Device;
 use super::program::{self, Setup, control, state};
+use super::watch;
 use crate::pacing::{Gaps, Rate, wire_bits};
 use crate::run::{End, Plan, Report, Stop};
 
@@ -22,11 +19,21 @@ use crate::run::{End, Plan, Report, Stop};
 pub struct Live {
     frame: Vec<u8>,
     device: Device,
-    control: Map,
     state: Map,
     program: Program,
     group: u32,
     count: Option<u64>,
+}
+
+/// The stamp for a plan that a program can carry out.
+///
+/// # Errors
+/// With the reason, where none can: for those of [`Stamp::new`], and for the rhythm's.
+pub fn suits(plan: &Plan<'_>) -> std::result::Result<Stamp, &'static str> {
+    if plan.pace.gaps != Gaps::Constant || plan.pace.ramp.is_some() {
+        return Err("the gaps vary");
+    }
+    Stamp::new(plan.template)
 }
 
 const NAME: &str = "linerate_send";
@@ -34,43 +41,35 @@ const NAME: &str = "linerate_send";
 /// The one key of both maps.
 const KEY: [u8; 4] = [0; 4];
 
-/// How often it is looked whether all is sent: what is left of a call is then cut off.
-const GLANCE: Duration = Duration::from_millis(10);
-
-/// How many glances later it is looked whether the device is still there.
-const LOOK: u32 = 10;
-
 impl Live {
-    /// Loads the program that carries out `plan` on the interface called `name`, of the calling thread's namespace.
+    /// Loads the program that carries out `plan`, whose `stamp` it is, on the interface called `name`, of the calling
+    /// thread's namespace.
     ///
     /// # Errors
-    /// [`ErrorKind::Unsupported`] when the template, the rhythm or the device does not suit, with the reason;
-    /// [`ErrorKind::Permission`] without CAP_BPF and CAP_NET_ADMIN; [`ErrorKind::NotFound`] without the interface,
-    /// [`ErrorKind::Down`] when it is down.
-    pub fn new(plan: &Plan<'_>, name: &str) -> Result<Self> {
-        let unsupported = |reason: &str| Error::new(ErrorKind::Unsupported, asked(name), reason);
-        let stamp = Stamp::new(plan.template).map_err(unsupported)?;
-        if plan.pace.gaps != Gaps::Constant || plan.pace.ramp.is_some() {
-            return Err(unsupported("gaps that vary, and ramps, are not for the program"));
-        }
-        let device = Device::find(name, stamp.frame())?;
+    /// Of kind `Unsupported` when the device does not take redirected frames; `Permission` without CAP_BPF and
+    /// CAP_NET_ADMIN; `NotFound` without the interface, `Down` when it is down.
+    pub fn new(plan: &Plan<'_>, stamp: &Stamp, name: &str) -> Result<Self> {
+        let device = Device::find(name)?;
+        device.fits(stamp.frame())?;
+        let wire = Map::new(&MapSpec::device_map(NAME, 1))?;
+        wire.insert(&KEY, &device.index.to_ne_bytes())?;
         let control = Map::new(&MapSpec::array(NAME, control::SIZE, 1))?;
         let limit = plan.duration.map_or(u64::MAX, |span| span.as_nanos() as u64);
         control.insert(&KEY, &bytes(&[plan.count.unwrap_or(u64::MAX), limit]))?;
         let state = Map::new(&MapSpec::array(NAME, state::SIZE, 1))?;
         let group = group(plan.pace.rate).max(plan.pace.burst);
         let program = program::assemble(&Setup {
-            stamp: &stamp,
+            stamp,
             pace: plan.pace.rate.time_of(stamp.frame().len()),
             group,
-            interface: device.index,
+            wire: wire.as_fd().as_raw_fd(),
             control: control.as_fd().as_raw_fd(),
             state: state.as_fd().as_raw_fd(),
         });
         let words: Vec<_> = program.iter().map(Instruction::encode).collect();
         let program = Program::load(&ProgramSpec::new(ProgramKind::Xdp, &words, NAME))?;
         let frame = stamp.frame().to_vec();
-        Ok(Self { frame, device, control, state, program, group, count: plan.count })
+        Ok(Self { frame, device, state, program, group, count: plan.count })
     }
 
     /// Sends until the plan is done, or `stop`, which is asked every 10 ms, says true.
@@ -79,10 +78,7 @@ impl Live {
     /// When the kernel does not run the program any further, the interface goes down or away; the report is of what
     /// was sent before.
     pub fn run(&self, stop: &Stop<'_>) -> (Report, Result<()>) {
-        let ended = match Thread::current() {
-            Ok(sending) => self.send_watched(sending, stop),
-            Err(error) => Err(Error::system("prepare to interrupt the program", error)),
-        };
+        let ended = self.send(stop);
         let report = self.report().map(|report| match &ended {
             Ok(stopped) => Report { end: Some(self.end(&report, *stopped)), ..report },
             Err(_) => report,
@@ -93,50 +89,15 @@ impl Live {
         }
     }
 
-    fn send_watched(&self, sending: Thread, stop: &Stop<'_>) -> Result<bool> {
-        thread::scope(|scope| {
-            let (done, is_done) = mpsc::channel::<()>();
-            let watch = scope.spawn(move || self.watch(sending, stop, &is_done));
-            let ended = self.send(stop);
-            drop(done);
-            let watched = watch.join().unwrap_or_else(|panic| resume_unwind(panic));
-            watched.and(ended)
-        })
-    }
-
-    /// Cuts off a call when all is sent or no more is to be, and looks after the device: nobody tells the program that it
-    /// is gone.
-    fn watch(&self, sending: Thread, stop: &Stop<'_>, is_done: &Receiver<()>) -> Result<()> {
-        let (mut glances, mut fault) = (0, None);
-        while is_done.recv_timeout(GLANCE) == Err(RecvTimeoutError::Timeout) {
-            glances += 1;
-            if fault.is_none() && glances % LOOK == 0 {
-                fault = self.device.check().err();
-                if fault.is_some() {
-                    self.control.insert(&KEY, &bytes(&[0, 0]))?;
-                }
-            }
-            // Again and again: it may come when the call has not begun.
-            if stop() || self.number(state::ENDED).map_or(true, |ended| ended != 0) {
-                sending.interrupt();
-            }
-        }
-        fault.map_or_else(|| self.device.check(), Err)
-    }
-
     /// True when it was stopped.
     fn send(&self, stop: &Stop<'_>) -> Result<bool> {
         // A call costs some 24 ms, so there shall be one; the watch ends it. Of the loopback interface every namespace
         // has one.
         let batch = self.group.min(256);
         let run = LiveRun { frame: &self.frame, interface: 0, repeat: u32::MAX, batch };
-        while self.number(state::ENDED)? == 0 {
-            self.program.live_run(&run)?;
-            if stop() {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+        let has_ended = || self.number(state::ENDED).map_or(true, |ended| ended != 0);
+        watch::call(&self.program, &run, &self.device, || stop() || has_ended())?;
+        Ok(!has_ended())
     }
 
     fn end(&self, report: &Report, stopped: bool) -> End {

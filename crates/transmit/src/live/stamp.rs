@@ -5,18 +5,15 @@ use linerate_bpf::extended::{Alu, Assembler, Instruction, Label, Register, Size,
 
 use super::code::{load, modulo, shift, with};
 use super::index::{can_choose, index, permute};
+use super::program::{DATA, DATA_END};
 use crate::space::Span;
 use crate::template::{Checksum, Template, Varying, Write};
 
 /// The longest frame of a live run: with the structures that belong to it, it fills a page.
-const LONGEST: usize = 3072;
+pub(super) const LONGEST: usize = 3072;
 
 /// So many spans of values a program looks through, one after the other.
 const SPANS: usize = 64;
-
-/// Offsets in `struct xdp_md`.
-const DATA: i16 = 0;
-const DATA_END: i16 = 4;
 
 /// A template as a part of a program.
 ///

@@ -1,5 +1,6 @@
 //! Sinks: what takes frames, behind [`linerate_base::Sink`].
 //!
+//! - `live`: a program in the kernel that gives frames to the driver ([`live`](crate::live))
 //! - `ring`: a memory-mapped ring of the kernel (`PACKET_TX_RING`), one system call for all frames in it
 //! - `mmsg`: sendmmsg(2), up to 64 frames with one system call
 //! - `socket`: send(2), a system call for each frame
@@ -7,7 +8,8 @@
 //!
 //! All promise that `submitted = sent + refused + pending` at any time. Where a device has no room they wait for it
 //! for 50 ms before they count frames as refused; the ring keeps frames until it is flushed, and lends no slots
-//! while it is full. A device that takes a frame may still lose it; its own counters tell.
+//! while it is full; `live` learns afterwards, from the device's count of lost frames. A device that takes a frame may
+//! still lose it; its own counters tell.
 
 mod buffer;
 mod file;

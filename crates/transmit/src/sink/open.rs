@@ -9,10 +9,13 @@ use super::mmsg::MmsgSink;
 use super::port::Port;
 use super::ring::RingSink;
 use super::socket::SocketSink;
+use crate::live::frames::FramesSink;
 
 /// A way out of the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backend {
+    /// A program in the kernel that gives frames to the driver, on a core that it keeps busy.
+    Live,
     /// A ring shared with the kernel.
     Ring,
     /// Up to 64 frames with one system call.
@@ -22,11 +25,12 @@ pub enum Backend {
 }
 
 impl Backend {
-    /// All of them, the best first.
-    pub const ALL: [Self; 3] = [Self::Ring, Self::Mmsg, Self::Socket];
+    /// All of them, the fastest first.
+    pub const ALL: [Self; 4] = [Self::Live, Self::Ring, Self::Mmsg, Self::Socket];
 
     fn name(self) -> &'static str {
         match self {
+            Self::Live => "live",
             Self::Ring => "ring",
             Self::Mmsg => "mmsg",
             Self::Socket => "socket",
@@ -55,7 +59,7 @@ impl FromStr for Backend {
 pub struct Config {
     /// The interface to send from, in the calling thread's namespace.
     pub interface: String,
-    /// The way out; `None` chooses the best that works.
+    /// The way out; `None` chooses the best that works and needs no core of its own.
     pub backend: Option<Backend>,
     /// Frames that can wait at a time, at least 1.
     pub slots: usize,
@@ -79,6 +83,8 @@ pub struct Opened {
 /// - [`ErrorKind::Permission`] without CAP_NET_RAW; the advice is the command that gives it.
 /// - [`ErrorKind::NotFound`] when there is no such interface, [`ErrorKind::Down`] when it is down or has no carrier.
 /// - [`ErrorKind::Exhausted`] when there is no memory for a ring that was asked for.
+/// - For `live`, [`ErrorKind::Unsupported`] when the device takes no redirected frames, or frames are longer than a
+///   page holds.
 pub fn open(config: &Config) -> Result<Opened> {
     if let Some(backend) = config.backend {
         return Ok(Opened { sink: one(config, backend)?, backend, notes: Vec::new() });
@@ -100,14 +106,15 @@ fn is_about_rings(error: &Error) -> bool {
 }
 
 fn one(config: &Config, backend: Backend) -> Result<Box<dyn Sink + Send>> {
-    let port = Port::open(&config.interface)?;
     let (slots, longest) = (config.slots, config.longest);
+    let port = || Port::open(&config.interface);
     Ok(match backend {
-        Backend::Socket => Box::new(SocketSink::new(port, slots, longest)),
-        Backend::Mmsg => Box::new(MmsgSink::new(port, slots, longest)),
+        Backend::Live => Box::new(FramesSink::open(&config.interface, slots, longest)?),
+        Backend::Socket => Box::new(SocketSink::new(port()?, slots, longest)),
+        Backend::Mmsg => Box::new(MmsgSink::new(port()?, slots, longest)),
         Backend::Ring => {
             let asked = format!("make a transmit ring on {}", config.interface);
-            Box::new(RingSink::new(port, slots, longest).map_err(|e| Error::system(asked, e))?)
+            Box::new(RingSink::new(port()?, slots, longest).map_err(|e| Error::system(asked, e))?)
         }
     })
 }

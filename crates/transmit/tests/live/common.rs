@@ -4,15 +4,27 @@ use std::time::Duration;
 
 use linerate_base::{Result, Source};
 use linerate_capture::{self as capture, Capture, Interrupt};
-use linerate_lab::{Host, Lab, need};
+use linerate_lab::{Host, Lab, Offload, need};
 use linerate_transmit::pacing::{Pace, Rate};
 use linerate_transmit::sink::{Backend, Config, Opened, open};
 use linerate_transmit::{Blocklist, Outlet, Plan, Report, Template, run};
 
-/// A silent pair of hosts, or `None` without root.
+/// A silent pair of hosts which take redirected frames, or `None` without root.
 pub(crate) fn quiet_pair() -> Option<Lab> {
     let plan = Lab::plan().host("a").host("b").quiet().without_offloads();
-    need::root().then(|| plan.build().unwrap())
+    need::root().then(|| plan.offload(Offload::GenericReceive, true).build().unwrap())
+}
+
+/// Waits until the host has received as many packets since it had received `before`.
+pub(crate) fn await_received(host: &Host, before: u64, count: u64) {
+    let received = || host.counters().unwrap().received - before;
+    for _ in 0..100 {
+        if received() == count {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    panic!("{} received, not {count}", received());
 }
 
 /// The template, filled in as on the host's interface.

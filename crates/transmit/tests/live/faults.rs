@@ -122,5 +122,5 @@ fn a_receiver_without_room_is_waited_for_or_counted() {
         assert_eq!(report.stats.submitted, 20_000);
         sent += report.stats.sent;
     }
-    assert_eq!(b.counters().unwrap().received - before, sent);
+    await_received(b, before, sent);
 }

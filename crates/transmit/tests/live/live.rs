@@ -4,30 +4,26 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use linerate_base::{ErrorKind, Result};
-use linerate_lab::{Host, Lab, Offload, need};
+use linerate_lab::{Host, Lab};
 use linerate_sys::netlink;
-use linerate_transmit::live::Live;
+use linerate_transmit::live::{Live, suits};
 use linerate_transmit::pacing::{Gaps, Pace, Rate};
+use linerate_transmit::sink::Backend;
 use linerate_transmit::{End, Plan, Report};
 
 use crate::common::*;
 
-/// A silent pair whose `b` takes redirected frames.
-fn pair() -> Option<Lab> {
-    let plan = Lab::plan().host("a").host("b").quiet().without_offloads();
-    need::root().then(|| plan.offload(Offload::GenericReceive, true).build().unwrap())
-}
-
 fn send(host: &Host, plan: &Plan<'_>) -> Result<Report> {
-    let (report, result) =
-        host.run(|| Live::new(plan, host.interface()).map(|live| live.run(&|| false)))?;
+    let stamp = suits(plan).unwrap_or_else(|reason| panic!("{reason}"));
+    let run = || Live::new(plan, &stamp, host.interface()).map(|live| live.run(&|| false));
+    let (report, result) = host.run(run)?;
     assert!(report.stats.balances(), "{report:?}");
     result.map(|()| report)
 }
 
 #[test]
 fn every_frame_arrives_as_user_space_would_have_made_it() {
-    let Some(lab) = pair() else { return };
+    let Some(lab) = quiet_pair() else { return };
     let (a, b) = (lab.host("a"), lab.host("b"));
     let text = "Ether(dst='02:00:00:00:00:99')/IP(dst=permute('10.64.0.0/20'), ttl=random(1-255))/\
                 TCP(dport=80, flags='S', seq=random(0-0xffffffff))/Raw(size=18)";
@@ -45,7 +41,7 @@ fn every_frame_arrives_as_user_space_would_have_made_it() {
 
 #[test]
 fn a_time_ends_it_with_a_rate_and_without() {
-    let Some(lab) = pair() else { return };
+    let Some(lab) = quiet_pair() else { return };
     let a = lab.host("a");
     let template = template(a, "Ether(dst='02:00:00:00:00:99')/IP(dst='10.64.0.1')/UDP()");
     let duration = Duration::from_millis(100);
@@ -66,44 +62,35 @@ fn a_time_ends_it_with_a_rate_and_without() {
 
 #[test]
 fn what_does_not_suit_has_a_reason() {
-    let Some(lab) = pair() else { return };
+    let Some(lab) = quiet_pair() else { return };
     let a = lab.host("a");
     let template = template(a, "Ether(dst='02:00:00:00:00:99')/IP(dst='10.64.0.1')/UDP()");
-    let refused = |host: &Host, plan: &Plan<'_>| {
-        let error = send(host, plan).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
-        error.to_string()
-    };
     let poisson = Pace { gaps: Gaps::Poisson, ..Pace::new(Rate::Frames(1_000_000)) };
-    assert!(refused(a, &Plan { pace: poisson, ..once(&template) }).contains("gaps that vary"));
-    let Some(other) = quiet_pair() else { return };
-    assert!(
-        refused(other.host("a"), &once(&template)).contains("the peer must have GRO switched on")
-    );
+    let reason = suits(&Plan { pace: poisson, ..once(&template) }).err();
+    assert_eq!(reason, Some("the gaps vary"));
+    let other = Lab::plan().host("a").host("b").quiet().without_offloads().build().unwrap();
+    let error = send(other.host("a"), &once(&template)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
+    assert!(error.to_string().contains("the peer must have GRO switched on"), "{error}");
+    let error = open_on(other.host("a"), Some(Backend::Live), 60).err().unwrap();
+    assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
 }
 
 #[test]
 fn what_the_device_has_no_room_for_is_refused() {
-    let Some(lab) = pair() else { return };
+    let Some(lab) = quiet_pair() else { return };
     let (a, b) = (lab.host("a"), lab.host("b"));
     let template = template(a, "Ether(dst='02:00:00:00:00:99')/IP(dst='10.64.0.1')/UDP()");
     let before = b.counters().unwrap().received;
     let plan = Plan { count: Some(300_000), ..once(&template) };
     let report = send(a, &plan).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(report.stats.submitted, 300_000);
-    let received = || b.counters().unwrap().received - before;
-    for _ in 0..100 {
-        if received() == report.stats.sent {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    panic!("{} received: {report:?}", received());
+    await_received(b, before, report.stats.sent);
 }
 
 #[test]
 fn a_frame_longer_than_the_mtu_is_not_sent() {
-    let Some(lab) = pair() else { return };
+    let Some(lab) = quiet_pair() else { return };
     let a = lab.host("a");
     let text =
         |size| format!("Ether(dst='02:00:00:00:00:99')/IP(dst='10.64.0.1')/UDP()/Raw(size={size})");
@@ -117,7 +104,7 @@ fn a_frame_longer_than_the_mtu_is_not_sent() {
 
 /// Sends live frames while `fault` happens, and returns how that ended.
 fn during(fault: impl FnOnce(&Lab) + Send) -> Option<ErrorKind> {
-    let lab = pair()?;
+    let lab = quiet_pair()?;
     let a = lab.host("a");
     let template = template(a, "Ether(dst='02:00:00:00:00:99')/IP(dst='10.64.0.1')/UDP()");
     let duration = Some(Duration::from_secs(60));

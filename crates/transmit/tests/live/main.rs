@@ -3,6 +3,7 @@
 mod common;
 mod delivery;
 mod faults;
+mod frames;
 mod live;
 mod rhythm;
 mod stamp;
