@@ -4,6 +4,7 @@
 //! - [`clock`]: [`TimestampSource`], who stamps packets
 //! - [`link`]: [`LinkType`], what the first byte of a packet means
 //! - [`packet`]: [`Packet`] and [`Batch`], bytes on loan from a source
+//! - [`histogram`]: [`Histogram`], how often times of each length came
 //! - [`sink`]: the [`Sink`] trait, the one way packets go out
 //! - [`source`]: the [`Source`] trait, the one way packets come in
 //! - [`stats`]: [`Stats`], the counters whose sum must balance
@@ -15,6 +16,7 @@
 pub mod clock;
 pub mod error;
 pub mod excerpt;
+pub mod histogram;
 pub mod link;
 pub mod packet;
 pub mod sink;
@@ -25,6 +27,7 @@ pub mod time;
 pub use clock::TimestampSource;
 pub use error::{Error, ErrorKind, Result};
 pub use excerpt::{Excerpt, Word};
+pub use histogram::Histogram;
 pub use link::LinkType;
 pub use packet::{Batch, Descriptor, Direction, Interface, Packet};
 pub use sink::{Sink, SinkStats, Slots};

@@ -3,9 +3,10 @@
 //! Every function returns when the last packet has been given to the wire, and either tells
 //! exactly what was sent or fails. Frames bypass the sending host's stack, and wait where the wire
 //! has no room. Datagrams and transfers go through it, as an application's do. [`live`] sends millions
-//! of frames a second, or an exact rate.
+//! of frames a second, or an exact rate; [`gaps`] tells at what distances packets arrive.
 
 mod frames;
+pub mod gaps;
 pub mod live;
 mod transfer;
 

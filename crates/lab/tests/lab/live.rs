@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::common::bind;
 use linerate_base::ErrorKind;
+use linerate_lab::traffic::gaps::GapMeter;
 use linerate_lab::traffic::live::{Frame, Load, Report, Sender};
 use linerate_lab::{Lab, Offload, Plan, need};
 
@@ -128,4 +129,23 @@ fn an_interface_that_takes_no_frames_is_an_error() {
     let error = sender.finish().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
     assert!(error.to_string().contains("GRO"), "{error}");
+}
+
+#[test]
+fn gaps_are_counted_where_frames_arrive() {
+    if !need::root() {
+        return;
+    }
+    let lab = quiet_pair().build().unwrap();
+    let meter = GapMeter::start(lab.host("b")).unwrap();
+    assert_eq!(meter.arrivals().unwrap().packets, 0);
+    let report = send(&lab, &Load { rate: Some(1e4), ..mirrored(&lab, 500) });
+    let arrivals = meter.arrivals().unwrap();
+    assert_eq!((arrivals.packets, report.lost), (500, 0));
+    assert_eq!(arrivals.gaps.count(), 499);
+    // However late single frames are, the sender may only be late as a whole, and half of the gaps or more are no
+    // longer than was asked for.
+    assert!(arrivals.rate() < 1.01e4, "{}", arrivals.rate());
+    let sum: u64 = arrivals.gaps.rows(256).iter().map(|(gap, count)| gap.start() * count).sum();
+    assert!(sum <= arrivals.span && arrivals.span < sum + sum / 100, "{sum} {}", arrivals.span);
 }
