@@ -2,11 +2,11 @@
 
 use std::hint;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use linerate_base::{Result, Sink, SinkStats};
+use linerate_base::{Histogram, Result, Sink, SinkStats};
 
-use crate::pacing::{Pace, Rate, Schedule, wire_bits};
+use crate::pacing::{Clock, Pace, Rate, Schedule, wire_bits};
 use crate::template::Template;
 
 /// What is to be sent, how fast, and how much of it.
@@ -34,7 +34,7 @@ pub enum End {
 }
 
 /// What was sent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// What became of the packets.
     pub stats: SinkStats,
@@ -44,6 +44,9 @@ pub struct Report {
     pub elapsed: Duration,
     /// Time that the schedule was moved because packets could not leave when they were due.
     pub lost: Duration,
+    /// Gaps between one packet and the next as they were handed over, those of one batch at once; empty where a
+    /// program in the kernel sends. What lies between here and the wire is not in it.
+    pub gaps: Histogram,
     /// Why it ended; `None` for an error.
     pub end: Option<End>,
 }
@@ -68,9 +71,8 @@ const SLACK: Duration = Duration::from_micros(100);
 /// # Errors
 /// Those of the sink, and of a pace that makes no sense; the report is of what was sent all the same.
 pub fn run(plan: &Plan<'_>, sink: &mut dyn Sink, stop: &Stop<'_>) -> (Report, Result<()>) {
-    let start = Instant::now();
     let mut sender = match Schedule::new(&plan.pace) {
-        Ok(schedule) => Sender { plan, schedule, start, next: 0, wire_bits: 0 },
+        Ok(schedule) => Sender::new(plan, schedule),
         Err(error) => return (Report::default(), Err(error)),
     };
     let sent = sender.send(sink, stop);
@@ -78,8 +80,9 @@ pub fn run(plan: &Plan<'_>, sink: &mut dyn Sink, stop: &Stop<'_>) -> (Report, Re
     let report = Report {
         stats: sink.stats(),
         wire_bits: sender.wire_bits,
-        elapsed: start.elapsed(),
+        elapsed: Duration::from_nanos(sender.clock.now()),
         lost: Duration::from_nanos(sender.schedule.lost()),
+        gaps: sender.gaps,
         end: sent.as_ref().ok().filter(|_| flushed.is_ok()).copied(),
     };
     (report, sent.map(drop).and(flushed))
@@ -88,29 +91,45 @@ pub fn run(plan: &Plan<'_>, sink: &mut dyn Sink, stop: &Stop<'_>) -> (Report, Re
 struct Sender<'a> {
     plan: &'a Plan<'a>,
     schedule: Schedule,
-    start: Instant,
+    clock: Clock,
     /// The next packet's number.
     next: u64,
     wire_bits: u64,
+    /// When the last batch was handed over.
+    last: u64,
+    gaps: Histogram,
 }
 
-impl Sender<'_> {
+impl<'a> Sender<'a> {
+    fn new(plan: &'a Plan<'a>, schedule: Schedule) -> Self {
+        let (clock, gaps) = (Clock::start(), Histogram::new());
+        Self { plan, schedule, clock, next: 0, wire_bits: 0, last: 0, gaps }
+    }
+
     fn send(&mut self, sink: &mut dyn Sink, stop: &Stop<'_>) -> Result<End> {
         loop {
-            let now = self.now();
+            let now = self.clock.now();
             if let Some(end) = self.end(now, stop) {
                 return Ok(end);
             }
             self.schedule.catch_up(now);
             match self.schedule.due().checked_sub(now) {
-                Some(early @ 1..) => wait(Duration::from_nanos(early)),
+                Some(early @ 1..) => self.wait(early),
                 _ => self.send_due(now, sink)?,
             }
         }
     }
 
-    fn now(&self) -> u64 {
-        self.start.elapsed().as_nanos() as u64
+    /// Waits for so many nanoseconds, or for a nap.
+    fn wait(&mut self, early: u64) {
+        let early = Duration::from_nanos(early);
+        if early > SLACK {
+            return thread::sleep((early - SLACK).min(NAP));
+        }
+        let due = self.schedule.due();
+        while self.clock.now() < due {
+            hint::spin_loop();
+        }
     }
 
     fn end(&self, now: u64, stop: &Stop<'_>) -> Option<End> {
@@ -138,6 +157,7 @@ impl Sender<'_> {
             thread::sleep(PAUSE);
             return Ok(());
         }
+        let first = self.next;
         while slots.room() > 0 && self.schedule.due() <= now && !self.is_over(now) {
             let mut length = 0;
             slots.push(|slot| {
@@ -148,17 +168,17 @@ impl Sender<'_> {
             self.wire_bits += wire_bits(length);
             self.next += 1;
         }
+        self.count_gaps(first, now);
         sink.submit()
     }
-}
 
-/// Waits for so long, or for a nap.
-fn wait(early: Duration) {
-    if early > SLACK {
-        return thread::sleep((early - SLACK).min(NAP));
-    }
-    let start = Instant::now();
-    while start.elapsed() < early {
-        hint::spin_loop();
+    /// The packets from `first` on are handed over now.
+    fn count_gaps(&mut self, first: u64, now: u64) {
+        let packets = self.next - first;
+        if first > 0 && packets > 0 {
+            self.gaps.record(now - self.last, 1);
+        }
+        self.gaps.record(0, packets.saturating_sub(1));
+        self.last = now;
     }
 }

@@ -38,7 +38,7 @@ impl Clock {
     /// Where the processor has no clock.
     pub(crate) fn of(source: TimestampSource) -> Result<Self> {
         match source {
-            TimestampSource::Tsc => Ok(Self::Cycles(CycleClock::new()?)),
+            TimestampSource::Tsc => Ok(Self::Cycles(CycleClock::realtime()?)),
             TimestampSource::Hardware => Ok(Self::Card(Distance::of_realtime())),
             TimestampSource::Kernel => Ok(Self::Kernel(Distance::of_realtime())),
             TimestampSource::Sampled => Ok(Self::Sampled(Distance::of_realtime(), 0)),

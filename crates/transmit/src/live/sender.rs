@@ -129,7 +129,7 @@ impl Live {
             wire_bits: submitted * wire_bits(self.frame.len()),
             elapsed: Duration::from_nanos(elapsed),
             lost: Duration::from_nanos(self.number(state::LOST)?),
-            end: None,
+            ..Report::default()
         })
     }
 

@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
+use std::time::Duration;
 
+use linerate::base::Histogram;
 use linerate::transmit::pacing::Rate;
 use linerate::transmit::{End, Report};
 use serde::Serialize;
@@ -48,6 +50,7 @@ fn text(report: &Report, facts: &Facts<'_>) -> String {
         bits / 1e6,
         facts.asked
     );
+    text += &gaps(&report.gaps);
     if !report.lost.is_zero() {
         let _ = writeln!(
             text,
@@ -56,6 +59,27 @@ fn text(report: &Report, facts: &Facts<'_>) -> String {
         );
     }
     text
+}
+
+/// What is known of the gaps here; those on the wire are told by whoever receives.
+fn gaps(gaps: &Histogram) -> String {
+    let [median, most, longest] = SHARES.map(|share| gaps.quantile(share));
+    let (Some(median), Some(most), Some(longest)) = (median, most, longest) else {
+        return String::new();
+    };
+    format!(
+        "gaps as packets were handed over: median {}, 99 % within {}, longest {}\n",
+        micros(median),
+        micros(most),
+        micros(longest)
+    )
+}
+
+/// The median, the 99th percentile, the longest.
+const SHARES: [f64; 3] = [0.5, 0.99, 1.0];
+
+fn micros(time: Duration) -> String {
+    format!("{:.3} us", time.as_nanos() as f64 / 1e3)
 }
 
 #[derive(Serialize)]
@@ -75,6 +99,34 @@ struct Record<'a> {
     asked_packets_per_second: Option<f64>,
     asked_wire_bits_per_second: Option<u64>,
     seconds_behind: f64,
+    /// Of packets as they were handed over; null where a program in the kernel sends.
+    handover_gaps: Option<GapsRecord>,
+}
+
+/// Nanoseconds.
+#[derive(Serialize)]
+struct GapsRecord {
+    count: u64,
+    median: u64,
+    p99: u64,
+    longest: u64,
+    /// From, to, how often; eight to each doubling.
+    histogram: Vec<(u64, u64, u64)>,
+}
+
+impl GapsRecord {
+    fn of(gaps: &Histogram) -> Option<Self> {
+        let nanos = |share| gaps.quantile(share).map(|time| time.as_nanos() as u64);
+        let [median, p99, longest] = SHARES.map(nanos);
+        let rows = gaps.rows(8).into_iter();
+        Some(Self {
+            count: gaps.count(),
+            median: median?,
+            p99: p99?,
+            longest: longest?,
+            histogram: rows.map(|(gap, count)| (*gap.start(), *gap.end(), count)).collect(),
+        })
+    }
 }
 
 fn json(report: &Report, facts: &Facts<'_>) -> String {
@@ -102,6 +154,7 @@ fn json(report: &Report, facts: &Facts<'_>) -> String {
         asked_packets_per_second,
         asked_wire_bits_per_second,
         seconds_behind: report.lost.as_secs_f64(),
+        handover_gaps: GapsRecord::of(&report.gaps),
     };
     serde_json::to_string(&record).expect("a record has text keys only") + "\n"
 }
@@ -110,7 +163,6 @@ fn json(report: &Report, facts: &Facts<'_>) -> String {
 mod tests {
     use super::*;
     use linerate::base::SinkStats;
-    use std::time::Duration;
 
     const FACTS: Facts<'_> =
         Facts { interface: "eth0", backend: "ring", asked: Rate::Frames(1_000_000) };
@@ -118,8 +170,11 @@ mod tests {
     fn halfway() -> Report {
         let stats =
             SinkStats { submitted: 2000, sent: 1000, refused: 1000, ..SinkStats::default() };
+        let mut gaps = Histogram::new();
+        gaps.record(500, 1_998);
+        gaps.record(0, 1);
         let elapsed = Duration::from_secs(1);
-        Report { stats, wire_bits: 2000 * 672, elapsed, ..Report::default() }
+        Report { stats, wire_bits: 2000 * 672, elapsed, gaps, ..Report::default() }
     }
 
     #[test]
@@ -127,7 +182,8 @@ mod tests {
         assert_eq!(
             text(&halfway(), &FACTS),
             "1,000 packets sent in 1.000 s\n2,000 submitted = 1,000 sent + 1,000 refused\n\
-             1,000 packets/s and 0.672 Mbit/s on the wire; asked: 1 kpps\n"
+             1,000 packets/s and 0.672 Mbit/s on the wire; asked: 1 kpps\n\
+             gaps as packets were handed over: median 0.500 us, 99 % within 0.500 us, longest 0.500 us\n"
         );
     }
 
@@ -137,6 +193,9 @@ mod tests {
             serde_json::from_str(&json(&halfway(), &FACTS)).expect("JSON");
         assert_eq!(value["packets_per_second"], 1000.0);
         assert_eq!(value["asked_packets_per_second"], 1000.0);
+        let gaps = &value["handover_gaps"];
+        assert_eq!((&gaps["count"], &gaps["p99"]), (&1_999.into(), &500.into()));
+        assert_eq!(gaps["histogram"], serde_json::json!([[0, 31, 1], [480, 511, 1998]]));
         assert_eq!(
             (&value["end"], value["refused"].as_u64()),
             (&serde_json::Value::Null, Some(1000))

@@ -1,0 +1,52 @@
+//! The clock that a sender looks at.
+
+use linerate_sys::clock::{self, CycleClock};
+
+/// Nanoseconds since it was started, of `CLOCK_MONOTONIC`: by the processor's cycle counter, or by the system where that
+/// is no clock. The counter is set to the system's clock every few milliseconds, so that the two do not drift apart
+/// however long it takes.
+#[derive(Debug)]
+pub(crate) struct Clock {
+    cycles: Option<CycleClock>,
+    start: i64,
+}
+
+impl Clock {
+    /// One that shows 0. Takes 10 milliseconds.
+    pub(crate) fn start() -> Self {
+        let mut clock = Self { cycles: CycleClock::monotonic().ok(), start: 0 };
+        clock.start = clock.time();
+        clock
+    }
+
+    /// The time; it never goes back.
+    #[inline]
+    pub(crate) fn now(&mut self) -> u64 {
+        (self.time() - self.start) as u64
+    }
+
+    #[inline]
+    fn time(&mut self) -> i64 {
+        self.cycles.as_mut().map_or_else(clock::monotonic, CycleClock::now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_keeps_up_with_the_systems_clock() {
+        for without_counter in [false, true] {
+            let mut clock = Clock::start();
+            if without_counter {
+                clock.cycles = None;
+                clock.start = clock::monotonic();
+            }
+            let (before, first) = (clock::monotonic(), clock.now());
+            std::thread::sleep(std::time::Duration::from_millis(25));
+            let (passed, most) = ((clock.now() - first) as i64, clock::monotonic() - before);
+            assert!((24_900_000..=most + 100_000).contains(&passed), "{passed} {most}");
+        }
+    }
+}
