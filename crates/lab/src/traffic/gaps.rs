@@ -181,11 +181,7 @@ mod tests {
         }
         let program = buckets();
         let powers = (0..64).map(|bit| 1_u64 << bit);
-        for nanos in powers.flat_map(|power| [power - 1, power, power + power / 2]).chain([
-            1000,
-            1023,
-            u64::MAX,
-        ]) {
+        for nanos in powers.flat_map(|power| [power - 1, power, power + power / 3]) {
             let mut packet = [0; 64];
             packet[..8].copy_from_slice(&nanos.to_ne_bytes());
             let bucket = program.test_run(&TestRun::once(&packet)).unwrap().verdict;

@@ -21,6 +21,8 @@ pub(super) struct Assembly<'a> {
     pub(super) varying: Vec<Varying>,
     /// Which of `varying` is the size.
     pub(super) size: Option<usize>,
+    /// The checksums that cover what is of varying size.
+    pub(super) tail_sums: Vec<usize>,
 }
 
 impl<'a> Assembly<'a> {
@@ -36,7 +38,8 @@ impl<'a> Assembly<'a> {
                     .advise(format!("packets have at most {LARGEST}")));
             }
         }
-        let mut assembly = Self { layers, surroundings, frame, varying: Vec::new(), size: None };
+        let (varying, tail_sums) = (Vec::new(), Vec::new());
+        let mut assembly = Self { layers, surroundings, frame, varying, size: None, tail_sums };
         assembly.add_size();
         for (index, placed) in layers.iter().enumerate() {
             for field in placed.layer.fields.iter().filter(|field| field.bits > 0) {
@@ -49,8 +52,12 @@ impl<'a> Assembly<'a> {
     fn add_size(&mut self) {
         let Some(placed) = self.layers.last() else { return };
         if let Some(sizes) = &placed.sizes {
+            let path = match placed.tails.as_slice() {
+                [] => placed.path("size"),
+                _ => "DNSQR.qname".into(),
+            };
             self.size = Some(self.varying.len());
-            self.varying.push(Varying::new(placed.path("size"), sizes));
+            self.varying.push(Varying::new(path, sizes));
         }
     }
 
@@ -83,6 +90,7 @@ impl<'a> Assembly<'a> {
                 self.put_length(placed, field, less);
                 return Ok(());
             }
+            Default::Words => ((placed.end() - placed.at) / 4) as u128,
             Default::HopLimit => self.hop_limit(index),
             Default::SourceMac => number(&self.surroundings.mac()),
             Default::DestinationMac => number(&self.destination_mac(index, placed)?),

@@ -64,6 +64,38 @@ impl Write {
     }
 }
 
+/// The size of what follows the headers, which varies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Size {
+    /// Which of the varying it is.
+    pub(super) varying: usize,
+    /// Bytes in front of it.
+    pub(super) headers: usize,
+    /// What follows, by the value; none: so many zeroes as the value says, or the beginning of what is there.
+    pub(super) tails: Vec<Tail>,
+    /// The checksums that a tail counts in.
+    pub(super) sums: Vec<usize>,
+}
+
+/// One of the endings that packets take.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Tail {
+    pub(super) bytes: Vec<u8>,
+    /// What it adds to a checksum.
+    pub(super) sum: u64,
+}
+
+impl Size {
+    /// Puts what `value` stands for into `frame`, and returns how many bytes it has.
+    #[inline]
+    pub(super) fn put(&self, value: u128, frame: &mut [u8], sums: &mut [u64]) -> u128 {
+        let Some(tail) = self.tails.get(value as usize) else { return value };
+        frame[self.headers..][..tail.bytes.len()].copy_from_slice(&tail.bytes);
+        self.sums.iter().for_each(|checksum| sums[*checksum] += tail.sum);
+        tail.bytes.len() as u128
+    }
+}
+
 /// A checksum of the Internet (RFC 1071). As in RFC 1624 only what varies is added up: the sum of the rest is
 /// known beforehand. Unlike there it does not follow from that of the packet before, so that packets can
 /// be made in any order.
@@ -91,7 +123,7 @@ impl Checksum {
 
 /// The number's 16-bit words added up with end-around carry: at most 16 bits.
 #[inline]
-fn fold(number: u64) -> u64 {
+pub(super) fn fold(number: u64) -> u64 {
     let number = (number >> 32) + (number & 0xffff_ffff);
     let number = (number >> 16) + (number & 0xffff);
     let number = (number >> 16) + (number & 0xffff);

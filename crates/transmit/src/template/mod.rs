@@ -14,8 +14,9 @@
 //! any at any time, `seq(...)` what is meant anyway. Fields that are walked take every combination of their values
 //! once before any comes again; those permuted are permuted together.
 //!
-//! `Raw(size=...)` gives the payload's size: a number, a range, or `"imix"`, the mix of IP packets of 40, 576 and 1500
-//! bytes, 7 to 4 to 1.
+//! TCP's options are written as Scapy has them, `[("MSS", 1460), ("NOP", None)]`. `DNSQR(qname=...)` takes a list of
+//! names, which are asked in turn. `Raw(size=...)` gives the payload's size: a number, a range, or `"imix"`, the mix of
+//! IP packets of 40, 576 and 1500 bytes, 7 to 4 to 1.
 //!
 //! A [`Template`] is one frame, the list of fields that vary in it and of the checksums that follow: good for
 //! [filling](Template::fill) buffers, and for a program in the kernel that does the same.
@@ -24,13 +25,16 @@ mod assemble;
 mod compiled;
 mod error;
 mod layers;
+mod options;
 mod placed;
+mod question;
 mod sums;
 mod surroundings;
 mod syntax;
 mod values;
 mod walks;
 
+use compiled::Size;
 pub use compiled::{Checksum, Varying, Write};
 pub use error::{Error, Result};
 pub use surroundings::Surroundings;
@@ -39,6 +43,7 @@ pub(crate) use walks::{Step, Walks};
 
 use crate::blocklist::Blocklist;
 use assemble::Assembly;
+use sums::tails;
 use walks::Excess;
 
 /// How many checksums a packet may have: one for each of the layers that have one, tunnels included.
@@ -50,8 +55,7 @@ pub struct Template {
     frame: Vec<u8>,
     varying: Vec<Varying>,
     checksums: Vec<Checksum>,
-    /// Which of `varying` is the payload's size, and how many bytes come before the payload.
-    size: Option<(usize, usize)>,
+    size: Option<Size>,
     walks: Walks,
 }
 
@@ -119,9 +123,10 @@ impl Template {
         let mut sums = [0; CHECKSUMS];
         let mut length = self.frame.len();
         for (place, (varying, index)) in self.varying.iter().zip(indexes).enumerate() {
-            let value = varying.values.at(index);
-            if let Some((_, headers)) = self.size.filter(|(size, _)| *size == place) {
-                length = headers + value as usize;
+            let mut value = varying.values.at(index);
+            if let Some(size) = self.size.as_ref().filter(|size| size.varying == place) {
+                value = size.put(value, slot, &mut sums);
+                length = size.headers + value as usize;
             }
             for write in &varying.writes {
                 write.apply(value, slot);
@@ -157,6 +162,11 @@ fn build(
             .advise("take fewer values, or random(...) for some fields"),
     })?;
     let before = layers.last().map_or(0, |last| last.at + last.layer.length);
-    let size = assembly.size.map(|size| (size, before));
+    let size = assembly.size.map(|varying| Size {
+        varying,
+        headers: before,
+        tails: layers.last().map_or_else(Vec::new, |last| tails(&last.tails, before)),
+        sums: assembly.tail_sums,
+    });
     Ok(Template { frame: assembly.frame, varying: assembly.varying, checksums, size, walks })
 }

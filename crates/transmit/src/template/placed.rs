@@ -1,10 +1,12 @@
 //! Layers in their places: which bytes are whose, and what was said about them.
 
 use super::error::{Error, Result};
-use super::layers::{self, Carrier, DNS_QUESTION, Field, Kind, Layer, Role};
+use super::layers::{self, Carrier, Field, Kind, Layer, Role};
 use super::syntax::{Argument, Call, Place, Value, ValueKind};
-use super::values::{Reader, Values, Walk};
+use super::values::{Reader, Values};
+use super::{options, question};
 use crate::blocklist::Blocklist;
+use crate::space::{Space, Span};
 
 /// A layer of the packet.
 pub(super) struct Placed {
@@ -15,8 +17,10 @@ pub(super) struct Placed {
     pub(super) at: usize,
     /// What follows its header and belongs to it.
     pub(super) tail: Vec<u8>,
-    /// How long the tail becomes, with zeroes; the tail is padded to the longest.
+    /// How long the tail becomes, with zeroes, or which of `tails` is taken; the tail is padded to the longest.
     pub(super) sizes: Option<Values>,
+    /// Tails that take turns.
+    pub(super) tails: Vec<Vec<u8>>,
     /// The fields that were given.
     pub(super) given: Vec<(&'static Field, Values)>,
 }
@@ -95,7 +99,8 @@ fn one(
 ) -> Result<Placed> {
     let at = below.last().map_or(0, Placed::end);
     let place = call.place.clone();
-    let mut placed = Placed { layer, place, at, tail: Vec::new(), sizes: None, given: Vec::new() };
+    let (tail, tails, given) = (Vec::new(), Vec::new(), Vec::new());
+    let mut placed = Placed { layer, place, at, tail, sizes: None, tails, given };
     let network = below.iter().find(|p| matches!(p.layer.role, Role::Ipv4 | Role::Ipv6));
     let headers = at - network.map_or(at, |network| network.at);
     let mut seen: Vec<&str> = Vec::new();
@@ -109,7 +114,7 @@ fn one(
         take(&mut placed, field, &argument.value, headers, blocklist)?;
     }
     if layer.name == "DNS" && placed.tail.is_empty() {
-        placed.tail = question(None)?;
+        ask(&mut placed, question::read(None)?, call.place.clone());
     }
     if below.iter().any(|p| p.sizes.is_some()) {
         let message = "a layer of varying size must be the last";
@@ -143,7 +148,8 @@ fn take(
 ) -> Result<()> {
     match field.kind {
         Kind::Bytes => placed.tail = bytes(&placed.path(field.name), value)?,
-        Kind::Question => placed.tail = question(Some(value))?,
+        Kind::Options => placed.tail = options::encode(value)?,
+        Kind::Question => ask(placed, question::read(Some(value))?, value.place.clone()),
         kind => {
             let path = placed.path(field.name);
             let values = Reader { path: &path, field, headers, blocklist }.read(value)?;
@@ -156,6 +162,20 @@ fn take(
     Ok(())
 }
 
+/// One question is the tail; of several, each is in turn.
+fn ask(placed: &mut Placed, questions: question::Questions, place: Place) {
+    let longest = questions.encoded.iter().map(Vec::len).max().unwrap_or_default();
+    if let [only] = questions.encoded.as_slice() {
+        placed.tail.clone_from(only);
+        return;
+    }
+    placed.tail = vec![0; longest];
+    let last = questions.encoded.len() as u128 - 1;
+    let space = Space::new(&[Span { first: 0, last }]);
+    placed.sizes = Some(Values { space, walk: questions.walk, place });
+    placed.tails = questions.encoded;
+}
+
 fn bytes(path: &str, value: &Value) -> Result<Vec<u8>> {
     match &value.kind {
         ValueKind::Text(text) => Ok(text.clone()),
@@ -165,7 +185,9 @@ fn bytes(path: &str, value: &Value) -> Result<Vec<u8>> {
 
 /// Makes the tail as long as the longest size asked for; a single size is then no variation.
 fn pad(placed: &mut Placed) -> Result<()> {
-    let Some(sizes) = &placed.sizes else { return Ok(()) };
+    let Some(sizes) = placed.sizes.as_ref().filter(|_| placed.tails.is_empty()) else {
+        return Ok(());
+    };
     let smallest = sizes.space.spans().iter().map(|span| span.first).min().unwrap_or_default();
     if smallest < placed.tail.len() as u128 {
         let message = format!("the load has {} bytes, more than this", placed.tail.len());
@@ -176,72 +198,4 @@ fn pad(placed: &mut Placed) -> Result<()> {
         placed.sizes = None;
     }
     Ok(())
-}
-
-/// What Scapy asks for when it is not told.
-const QUESTION: &str = "www.example.com";
-
-/// The question of a query: `DNSQR(qname=..., qtype=..., qclass=...)`, or a name alone.
-fn question(value: Option<&Value>) -> Result<Vec<u8>> {
-    let mut name = encoded_name(QUESTION).unwrap_or_default();
-    let mut numbers: Vec<_> = DNS_QUESTION.iter().map(|field| default_of(field) as u16).collect();
-    let arguments = match value.map(|value| (&value.kind, &value.place)) {
-        None => &[][..],
-        Some((ValueKind::Call(call), _)) if call.name == "DNSQR" => &call.arguments,
-        Some((_, place)) => {
-            return Err(Error::at(place, "DNS.qd is a question: DNSQR(qname=\"example.com\")"));
-        }
-    };
-    for argument in arguments {
-        let Some((field, place)) = &argument.name else {
-            return Err(Error::at(&argument.value.place, "DNSQR takes its fields by name"));
-        };
-        let path = format!("DNSQR.{field}");
-        if field == "qname" {
-            let text = bytes(&path, &argument.value)?;
-            let encoded = std::str::from_utf8(&text).ok().and_then(encoded_name);
-            name = encoded.ok_or_else(|| {
-                let message = "this is no name: labels have 1 to 63 bytes, names 255";
-                Error::at(&argument.value.place, message)
-            })?;
-            continue;
-        }
-        let known = DNS_QUESTION.iter().position(|known| known.name == field);
-        let index = known.ok_or_else(|| {
-            Error::at(place, format!("DNSQR has no field `{field}`"))
-                .advise("its fields are qname, qtype, qclass")
-        })?;
-        numbers[index] = constant(&path, &DNS_QUESTION[index], &argument.value)?;
-    }
-    name.extend(numbers.iter().flat_map(|number| number.to_be_bytes()));
-    Ok(name)
-}
-
-fn default_of(field: &Field) -> u128 {
-    match field.default {
-        layers::Default::Number(number) => number,
-        _ => 0,
-    }
-}
-
-fn constant(path: &str, field: &Field, value: &Value) -> Result<u16> {
-    let blocklist = Blocklist::default();
-    let values = Reader { path, field, headers: 0, blocklist: &blocklist }.read(value)?;
-    if values.space.count() != 1 || values.walk != Walk::Sequence {
-        return Err(Error::at(&value.place, format!("{path} is one value")));
-    }
-    Ok(values.space.at(0) as u16)
-}
-
-/// RFC 1035, 3.1.
-fn encoded_name(name: &str) -> Option<Vec<u8>> {
-    let mut encoded = Vec::new();
-    let name = name.strip_suffix('.').unwrap_or(name);
-    for label in name.split('.').filter(|_| !name.is_empty()) {
-        let length = u8::try_from(label.len()).ok().filter(|length| (1..64).contains(length))?;
-        encoded.push(length);
-        encoded.extend(label.as_bytes());
-    }
-    encoded.push(0);
-    (encoded.len() <= 255).then_some(encoded)
 }

@@ -4,7 +4,7 @@ use etherparse::checksum::Sum16BitWords;
 use std::ops::Range;
 
 use super::assemble::Assembly;
-use super::compiled::{Checksum, Write};
+use super::compiled::{Checksum, Tail, Write, fold};
 use super::layers::{Cover, Default, Role};
 use super::placed::Placed;
 
@@ -29,6 +29,20 @@ pub(super) fn checksums(assembly: &mut Assembly<'_>) -> Vec<Checksum> {
         checksums.push(checksum);
     }
     checksums
+}
+
+/// The endings `all` of packets, which begin at the byte `at`: at an odd one bytes count exchanged (RFC 1071, 2 B).
+pub(super) fn tails(all: &[Vec<u8>], at: usize) -> Vec<Tail> {
+    let tail = |bytes: &Vec<u8>| {
+        let sum = u64::from(folded(&Sum16BitWords::new().add_slice(bytes)));
+        let sum = if at.is_multiple_of(2) { sum } else { fold(sum << 8) };
+        Tail { bytes: bytes.clone(), sum }
+    };
+    all.iter().map(tail).collect()
+}
+
+fn folded(sum: &Sum16BitWords) -> u16 {
+    !u16::from_be(sum.ones_complement())
 }
 
 /// What a checksum is over.
@@ -65,8 +79,7 @@ impl Covered {
 
     fn base(&self, frame: &[u8]) -> u16 {
         let sum = Sum16BitWords::new().add_8bytes(self.constant.to_be_bytes());
-        let sum = self.ranges.iter().fold(sum, |sum, range| sum.add_slice(&frame[range.clone()]));
-        !u16::from_be(sum.ones_complement())
+        folded(&self.ranges.iter().fold(sum, |sum, range| sum.add_slice(&frame[range.clone()])))
     }
 
     fn mark(&self, assembly: &mut Assembly<'_>, checksum: usize) {
@@ -74,6 +87,10 @@ impl Covered {
             if write.width > 0 && self.ranges.iter().any(|range| range.contains(&write.at)) {
                 write.sums.push(checksum);
             }
+        }
+        let tail = assembly.layers.last().map_or(0, |last| last.at + last.layer.length);
+        if self.ranges.iter().any(|range| range.contains(&tail)) {
+            assembly.tail_sums.push(checksum);
         }
         if let (Some(size), Some(add)) = (assembly.size, self.length) {
             let unwritten = Write { at: 0, width: 0, shift: 0, add, sums: vec![checksum] };

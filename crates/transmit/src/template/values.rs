@@ -4,7 +4,7 @@ use std::net::Ipv6Addr;
 
 use super::error::{Error, Result};
 use super::layers::{Field, Kind};
-use super::syntax::{Place, Value, ValueKind};
+use super::syntax::{Place, Value, ValueKind, in_order};
 use crate::blocklist::{Blocklist, addresses};
 use crate::space::{Space, Span};
 
@@ -83,6 +83,14 @@ impl Reader<'_> {
         match &value.kind {
             ValueKind::Number(number) => spans.push(self.fitting(*number, *number, value)?),
             ValueKind::Range(first, last) => spans.push(self.fitting(*first, *last, value)?),
+            ValueKind::Tuple(values) => {
+                let (first, last) = pair(values, value)?;
+                spans.push(self.fitting(first, last, value)?);
+            }
+            ValueKind::None => {
+                let message = format!("`None` is no value of {}", self.path);
+                return Err(Error::at(&value.place, message).advise(self.forms()));
+            }
             ValueKind::Text(text) => {
                 return self.add_text(&String::from_utf8_lossy(text), value, spans);
             }
@@ -138,7 +146,7 @@ impl Reader<'_> {
             Kind::Ipv4(_) => addresses(text).filter(|(_, is_ipv6)| !is_ipv6).map(|(span, _)| span),
             Kind::Ipv6(_) => addresses(text).filter(|(_, is_ipv6)| *is_ipv6).map(|(span, _)| span),
             Kind::Size => range(|text| text.parse().ok()),
-            Kind::Bytes | Kind::Question => None,
+            Kind::Bytes | Kind::Options | Kind::Question => None,
         }
     }
 
@@ -174,13 +182,24 @@ impl Reader<'_> {
             Kind::Ipv4(_) => "write an address, a prefix or a range: \"10.0.0.0/8\"".into(),
             Kind::Ipv6(_) => "write an address, a prefix or a range: \"2001:db8::/64\"".into(),
             Kind::Size => "write bytes, a range (18-1400) or \"imix\"".into(),
-            Kind::Bytes | Kind::Question => "write text in quotes".into(),
+            Kind::Bytes | Kind::Options | Kind::Question => "write text in quotes".into(),
         }
     }
 }
 
+/// Scapy's way to write a range.
+fn pair(values: &[Value], whole: &Value) -> Result<(u128, u128)> {
+    match values.iter().map(|value| &value.kind).collect::<Vec<_>>()[..] {
+        [ValueKind::Number(first), ValueKind::Number(last)] => {
+            in_order(*first, *last, &whole.place)
+        }
+        _ => Err(Error::at(&whole.place, "a range is two numbers: (1024, 65535)")
+            .advise("several values are in brackets: [80, 443]")),
+    }
+}
+
 /// The walk that is around the values, and the values.
-fn walk(value: &Value) -> Result<(Walk, Vec<&Value>)> {
+pub(super) fn walk(value: &Value) -> Result<(Walk, Vec<&Value>)> {
     let ValueKind::Call(call) = &value.kind else { return Ok((Walk::Sequence, vec![value])) };
     let Some((_, walk)) = WALKS.iter().find(|(name, _)| *name == call.name) else {
         return Ok((Walk::Sequence, vec![value]));

@@ -22,6 +22,12 @@ fn the_caret_stands_under_the_mistake() {
          \u{20}                             ^^^^^"
     );
     assert_eq!(
+        error("IP(dst='192.0.2.1')/TCP(options=[('WScale', 7), ('MSS', 70000)])"),
+        "MSS has 16 bits: at most 65535\n  \
+         IP(dst='192.0.2.1')/TCP(options=[('WScale', 7), ('MSS', 70000)])\n \
+         \u{20}                                                        ^^^^^"
+    );
+    assert_eq!(
         error("Ip()/TCP()"),
         "there is no layer `Ip`\n  Ip()/TCP()\n  ^^\n  did you mean IP?"
     );
@@ -59,6 +65,28 @@ fn every_mistake_has_words_of_its_own() {
         ("IP(dst='192.0.2.1')/UDP()/DNS(qd=DNSQR(qname='a..b'))", "labels have 1 to 63 bytes"),
         ("IP(dst='192.0.2.1')/UDP()/DNS(qd=DNSQR(qtype=[1,2]))", "DNSQR.qtype is one value"),
         ("IP(dst='192.0.2.1')/UDP()/DNS(qd=DNSQR(name='a'))", "DNSQR has no field `name`"),
+        ("IP(dst='192.0.2.1')/UDP()/DNS(qd=DNSQR(qname=['a', 7]))", "text in quotes, or a list"),
+        ("IP(dst='192.0.2.1')/UDP()/DNS(qd=DNSQR(qname=[]))", "DNSQR.qname has no value"),
+        ("IP(dst='192.0.2.1')/UDP()/DNS(qd=DNSQR(qname=['a', 'b']))/Raw('x')", "must be the last"),
+        ("IP(dst='192.0.2.1', ttl=None)", "`None` is no value of IP.ttl"),
+        ("IP(dst='192.0.2.1', ttl=(9, 1))", "this range ends before it begins"),
+        ("IP(dst='192.0.2.1', ttl=(1, 2, 3))", "a range is two numbers"),
+        ("IP(dst='192.0.2.1')/TCP(options=7)", "TCP.options is a list"),
+        ("IP(dst='192.0.2.1')/TCP(options=['MSS'])", "this is no option of TCP"),
+        ("IP(dst='192.0.2.1')/TCP(options=[('MSS',)])", "expected a value"),
+        ("IP(dst='192.0.2.1')/TCP(options=[('MSS', 1, 2)])", "a name and a value"),
+        ("IP(dst='192.0.2.1')/TCP(options=[('mss', 1)])", "those with names are EOL, NOP, MSS"),
+        ("IP(dst='192.0.2.1')/TCP(options=[('MSS', 65536)])", "MSS has 16 bits: at most 65535"),
+        ("IP(dst='192.0.2.1')/TCP(options=[('MSS', None)])", "MSS has one number"),
+        ("IP(dst='192.0.2.1')/TCP(options=[('NOP', 1)])", "NOP has no value: write None"),
+        ("IP(dst='192.0.2.1')/TCP(options=[('Timestamp', 1)])", "Timestamp has 2 numbers"),
+        ("IP(dst='192.0.2.1')/TCP(options=[('SAck', 1)])", "SAck has 2 to 8 numbers"),
+        ("IP(dst='192.0.2.1')/TCP(options=[(1, '')])", "numbers from 2 to 255"),
+        ("IP(dst='192.0.2.1')/TCP(options=[(30, 1)])", "is text in quotes"),
+        (
+            "IP(dst='192.0.2.1')/TCP(options=[('SAck', (1, 2, 3, 4, 5, 6, 7, 8)), ('Timestamp', (1, 2))])",
+            "these options have 44 bytes: at most 40",
+        ),
         ("IP()/UDP()", "no hardware address for 127.0.0.1: there is no route"),
         ("IPv6(dst='2001::/32')", "these are more than 2^64 values"),
         ("IPv6(dst='2001:db8::/64')/UDP(dport=[1,2])", "there are more than 2^64 combinations"),
@@ -140,6 +168,8 @@ const PARTS: &[&str] = &[
     "ttl=",
     "dport=",
     "qd=DNSQR(",
+    "qname=['a', 'bc']",
+    "options=[('MSS', 1460), ('NOP', None)",
     "ICMPv6ND_NS(",
     "IP(dst='192.0.2.1')/",
     "UDP()/",

@@ -144,3 +144,69 @@ fn a_load_is_padded_with_zeroes_to_its_size() {
     assert_eq!(only("IP(dst='192.0.2.1')/UDP()/Raw('ab', size=4)")[42..], *b"ab\0\0");
     assert_eq!(only("IP(dst='192.0.2.1')/UDP()/Raw(b'\\x01\\n')")[42..], [1, 10]);
 }
+
+#[test]
+fn options_of_tcp_are_as_etherparse_writes_them() {
+    use etherparse::TcpOptionElement::*;
+    let bytes = only(
+        "IP(dst='192.0.2.7')/TCP(options=[('MSS', 1460), ('SAckOK', ''), ('Timestamp', (0xffffffff, 0)), \
+         ('NOP', None), ('WScale', 7)])/Raw('odd')",
+    );
+    let headers = PacketHeaders::from_ethernet_slice(&bytes).unwrap();
+    let tcp = headers.transport.unwrap().tcp().unwrap();
+    let mut expected = etherparse::TcpHeader::default();
+    let elements = [
+        MaximumSegmentSize(1460),
+        SelectiveAcknowledgementPermitted,
+        Timestamp(u32::MAX, 0),
+        Noop,
+        WindowScale(7),
+    ];
+    expected.set_options(&elements).unwrap();
+    assert_eq!((tcp.data_offset(), tcp.options.as_slice()), (10, expected.options.as_slice()));
+    assert_eq!(headers.payload.slice(), b"odd");
+}
+
+#[test]
+fn options_of_tcp_are_padded_and_may_be_numbers() {
+    let bytes =
+        only("IP(dst='192.0.2.7')/TCP(options=[('SAck', (1, 2)), (254, 'ab'), ('EOL', None)])");
+    let options = [5, 10, 0, 0, 0, 1, 0, 0, 0, 2, 254, 4, b'a', b'b', 0, 0];
+    assert_eq!((bytes[46] >> 4, &bytes[54..]), (9, &options[..]));
+}
+
+#[test]
+fn names_are_asked_for_in_turn() {
+    let names = ["a.example", "www.longer.example.org", "x"];
+    for carrier in ["", "Dot1Q(vlan=7)/"] {
+        let text = format!(
+            "Ether()/{carrier}IP(dst='192.0.2.7', id=1-2)/UDP()/DNS(qd=DNSQR(qname=['{}'], qtype='AAAA'))",
+            names.join("', '")
+        );
+        let template = template(&text);
+        assert_eq!(template.count(), 6);
+        for number in 0..6 {
+            let bytes = packet(&template, number);
+            check(&bytes);
+            let labels: Vec<_> = names[number as usize / 2].split('.').collect();
+            let encoded = labels.iter().flat_map(|l| [&[l.len() as u8], l.as_bytes()].concat());
+            let encoded: Vec<_> = encoded.chain([0, 0, 28, 0, 1]).collect();
+            assert!(bytes.ends_with(&encoded), "{bytes:x?}");
+        }
+    }
+}
+
+#[test]
+fn names_behind_an_odd_number_of_bytes_have_right_checksums() {
+    let text =
+        "IP(dst='192.0.2.7')/UDP()/Raw('odd')/DNS(qd=DNSQR(qname=permute('ab.c', 'd.efg.h')))";
+    let template = template(text);
+    let sizes: std::collections::BTreeSet<_> = (0..2)
+        .map(|number| {
+            let bytes = packet(&template, number);
+            check(&bytes);
+            bytes.len()
+        })
+        .collect();
+    assert_eq!(sizes.len(), 2);
+}

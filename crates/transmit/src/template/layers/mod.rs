@@ -86,6 +86,8 @@ pub(super) enum Kind {
     Bytes,
     /// How many bytes the payload has.
     Size,
+    /// TCP's options.
+    Options,
     /// A question of DNS.
     Question,
 }
@@ -98,6 +100,8 @@ pub(super) enum Default {
     Next(u64),
     /// Bytes from the layer's beginning to the packet's end, less this many.
     Length(usize),
+    /// The layer's own length, what follows its header included, in words of 32 bits.
+    Words,
     Checksum(Cover),
     /// 64, or 255 in front of a message of neighbour discovery.
     HopLimit,

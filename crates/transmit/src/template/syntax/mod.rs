@@ -4,16 +4,17 @@
 //! expression = layer { "/" layer }
 //! layer      = name "(" [ argument { "," argument } ] ")"
 //! argument   = [ name "=" ] value
-//! value      = number [ "-" number ] | text | "[" values "]" | "(" value "," value ")" | layer
+//! value      = number [ "-" number ] | text | "None" | "[" values "]" | "(" values ")" | layer
 //! ```
-//! Text is in quotes of either kind, with Python's escapes. A pair in parentheses is a range, as Scapy has it.
+//! Text is in quotes of either kind, with Python's escapes. A pair of numbers in parentheses is a range where numbers
+//! are taken, as Scapy has it.
 
 mod lexer;
 mod parser;
 
 use std::ops::Range;
 
-pub(super) use parser::parse;
+pub(super) use parser::{in_order, parse};
 
 /// Bytes of the expression.
 pub(super) type Place = Range<usize>;
@@ -47,6 +48,10 @@ pub(super) enum ValueKind {
     /// From the first to the last.
     Range(u128, u128),
     Text(Vec<u8>),
+    None,
+    /// In brackets.
     List(Vec<Value>),
+    /// In parentheses.
+    Tuple(Vec<Value>),
     Call(Call),
 }

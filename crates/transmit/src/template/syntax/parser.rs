@@ -97,6 +97,10 @@ impl Parser {
         self.depth += 1;
         let start = self.place().start;
         let kind = match self.peek() {
+            Token::Name(name) if name == "None" => {
+                self.next();
+                ValueKind::None
+            }
             Token::Name(_) => ValueKind::Call(self.call()?),
             Token::Number(_) => self.numbers()?,
             Token::Text(text) => {
@@ -104,8 +108,8 @@ impl Parser {
                 self.next();
                 ValueKind::Text(text)
             }
-            Token::Mark('[') => self.list()?,
-            Token::Mark('(') => self.pair()?,
+            Token::Mark('[') => ValueKind::List(self.values('[', ']')?),
+            Token::Mark('(') => ValueKind::Tuple(self.values('(', ')')?),
             _ => return Err(self.expected("a value").advise(VALUES)),
         };
         self.depth -= 1;
@@ -127,40 +131,34 @@ impl Parser {
             return Ok(ValueKind::Number(first));
         }
         let end = self.place().end;
-        range(first, self.number()?, &(start..end))
+        let (first, last) = in_order(first, self.number()?, &(start..end))?;
+        Ok(ValueKind::Range(first, last))
     }
 
-    fn list(&mut self) -> Result<ValueKind> {
-        self.demand('[')?;
+    fn values(&mut self, open: char, close: char) -> Result<Vec<Value>> {
+        self.demand(open)?;
         let mut values = Vec::new();
-        while !self.skip(']') {
+        while !self.skip(close) {
             if !values.is_empty() && !self.skip(',') {
-                return Err(self.expected("`,` or `]`"));
+                return Err(self.expected(&format!("`,` or `{close}`")));
             }
             values.push(self.value()?);
         }
-        Ok(ValueKind::List(values))
-    }
-
-    /// Scapy's way to write a range.
-    fn pair(&mut self) -> Result<ValueKind> {
-        let start = self.place().start;
-        self.demand('(')?;
-        let first = self.number()?;
-        self.demand(',')?;
-        let last = self.number()?;
-        let end = self.place().end;
-        self.demand(')')?;
-        range(first, last, &(start..end))
+        Ok(values)
     }
 }
 
 const VALUES: &str = "values are numbers (80), ranges (1024-65535), texts in quotes (\"10.0.0.0/8\") \
                       and lists of these in brackets";
 
-fn range(first: u128, last: u128, place: &Place) -> Result<ValueKind> {
+/// A range, unless it ends before it begins.
+pub(in crate::template) fn in_order(
+    first: u128,
+    last: u128,
+    place: &Place,
+) -> Result<(u128, u128)> {
     if first <= last {
-        return Ok(ValueKind::Range(first, last));
+        return Ok((first, last));
     }
     let advice = format!("write it as {last}-{first}");
     Err(Error::at(place, "this range ends before it begins").advise(advice))
@@ -186,7 +184,8 @@ mod tests {
         let ValueKind::Call(walk) = &layers[2].arguments[0].value.kind else {
             panic!("{layers:?}")
         };
-        assert_eq!(walk.arguments[0].value.kind, ValueKind::Range(1, 9));
+        let ValueKind::Tuple(pair) = &walk.arguments[0].value.kind else { panic!("{walk:?}") };
+        assert_eq!((&pair[0].kind, &pair[1].kind), (&ValueKind::Number(1), &ValueKind::Number(9)));
     }
 
     #[test]
@@ -201,6 +200,7 @@ mod tests {
             ("IP(ttl=9-1)", 7..10, "this range ends before it begins"),
             ("IP(ttl=[1 2])", 10..11, "expected `,` or `]`"),
             ("IP(ttl=1-a)", 9..10, "expected a number"),
+            ("IP(ttl=(1 2))", 10..11, "expected `,` or `)`"),
         ] {
             let error = parse(text).unwrap_err();
             assert_eq!(
