@@ -1,10 +1,12 @@
 //! The host that sends, as templates and safety want to know it.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use linerate_base::{Error, ErrorKind, Result};
 use linerate_sys::interface::{self, Interface};
-use linerate_sys::netlink;
+use linerate_sys::netlink::{self, Neighbour};
 
 use crate::template::Surroundings;
 
@@ -12,7 +14,14 @@ use crate::template::Surroundings;
 #[derive(Clone, Debug)]
 pub struct Outlet {
     interface: Interface,
+    asks: bool,
 }
+
+/// How long neighbours have to answer: the kernel gives up after three seconds.
+const PATIENCE: Duration = Duration::from_millis(3_500);
+
+/// How often it is looked for the answer.
+const GLANCE: Duration = Duration::from_millis(5);
 
 /// Ethernet, and loopback, whose frames look the same: `ARPHRD_` numbers of `linux/if_arp.h`.
 const ETHERNET: [u16; 2] = [1, 772];
@@ -29,7 +38,28 @@ impl Outlet {
             return Err(Error::new(ErrorKind::Unsupported, format!("send on {name}"), answered)
                 .advise("frames can be sent on Ethernet and loopback only"));
         }
-        Ok(Self { interface })
+        Ok(Self { interface, asks: false })
+    }
+
+    /// The same interface, on which neighbours whose hardware address is needed and not known are asked for it: by the
+    /// kernel, which sends ARP requests or neighbour solicitations, and nothing else.
+    #[must_use]
+    pub fn asking(self) -> Self {
+        Self { asks: true, ..self }
+    }
+
+    /// What is known of a neighbour once it has answered, or has not.
+    fn ask(&self, hop: IpAddr) -> Result<Neighbour> {
+        let (index, start) = (self.interface.index, Instant::now());
+        netlink::ask_neighbour(index, hop)?;
+        loop {
+            let known = netlink::neighbour(index, hop)?;
+            let waits = matches!(known, Neighbour::Asked | Neighbour::Unknown);
+            if !waits || start.elapsed() > PATIENCE {
+                return Ok(known);
+            }
+            thread::sleep(GLANCE);
+        }
     }
 
     /// True when a default route leads by it: what is sent there may reach everybody.
@@ -72,12 +102,26 @@ impl Surroundings for Outlet {
             return Ok([0; 6]);
         }
         let hop = netlink::next_hop(self.interface.index, destination)?;
-        netlink::neighbour(self.interface.index, hop)?.ok_or_else(|| {
-            let asked = format!("find the hardware address of {hop}");
-            let answered = format!("the host has not spoken with {hop} lately");
-            Error::new(ErrorKind::NotFound, asked, answered)
-        })
+        let mut known = netlink::neighbour(self.interface.index, hop)?;
+        if self.asks && !matches!(known, Neighbour::Known(_)) {
+            known = self.ask(hop).map_err(|error| unasked(hop, &error))?;
+        }
+        let answered = match known {
+            Neighbour::Known(address) => return Ok(address),
+            Neighbour::Silent | Neighbour::Asked if self.asks => format!("{hop} does not answer"),
+            _ => format!("the host has not spoken with {hop} lately"),
+        };
+        Err(Error::new(ErrorKind::NotFound, asked(hop), answered))
     }
+}
+
+fn asked(hop: IpAddr) -> String {
+    format!("find the hardware address of {hop}")
+}
+
+fn unasked(hop: IpAddr, error: &Error) -> Error {
+    let answered = format!("{hop} is not known and cannot be asked: {}", error.answered());
+    Error::new(error.kind(), asked(hop), answered)
 }
 
 #[cfg(test)]

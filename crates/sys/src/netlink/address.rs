@@ -63,12 +63,8 @@ pub fn add_neighbour(index: u32, address: IpAddr, hardware_address: [u8; 6]) -> 
     message.header.family = family(address);
     message.header.ifindex = index;
     message.header.state = NeighbourState::Permanent;
-    let destination = match address {
-        IpAddr::V4(address) => NeighbourAddress::Inet(address),
-        IpAddr::V6(address) => NeighbourAddress::Inet6(address),
-    };
     message.attributes = vec![
-        NeighbourAttribute::Destination(destination),
+        NeighbourAttribute::Destination(neighbour_address(address)),
         NeighbourAttribute::LinkLayerAddress(hardware_address.to_vec()),
     ];
     let asked = format!("add the neighbour {address} (link {index})");
@@ -78,6 +74,13 @@ pub fn add_neighbour(index: u32, address: IpAddr, hardware_address: [u8; 6]) -> 
 
 pub(super) fn family(address: IpAddr) -> AddressFamily {
     if address.is_ipv6() { AddressFamily::Inet6 } else { AddressFamily::Inet }
+}
+
+pub(super) fn neighbour_address(address: IpAddr) -> NeighbourAddress {
+    match address {
+        IpAddr::V4(address) => NeighbourAddress::Inet(address),
+        IpAddr::V6(address) => NeighbourAddress::Inet6(address),
+    }
 }
 
 #[cfg(test)]

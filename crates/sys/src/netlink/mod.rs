@@ -20,7 +20,7 @@ pub use link::{
     rename_link, set_link_arp, set_link_mtu, set_link_up,
 };
 pub use netdev::{XdpFeatures, xdp_features};
-pub use route::{default_route_links, neighbour, next_hop};
+pub use route::{Neighbour, ask_neighbour, default_route_links, neighbour, next_hop};
 pub use watch::{LinkChange, LinkWatch};
 
 pub(crate) use exchange::exchange;

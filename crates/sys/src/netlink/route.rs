@@ -3,12 +3,14 @@
 use std::net::IpAddr;
 
 use linerate_base::{Error, ErrorKind, Result};
-use netlink_packet_core::NLM_F_DUMP;
-use netlink_packet_route::neighbour::{NeighbourAddress, NeighbourAttribute, NeighbourMessage};
+use netlink_packet_core::{NLM_F_CREATE, NLM_F_DUMP};
+use netlink_packet_route::neighbour::{
+    NeighbourAttribute, NeighbourFlags, NeighbourMessage, NeighbourState,
+};
 use netlink_packet_route::route::{RouteAddress, RouteAttribute, RouteMessage};
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 
-use super::address::family;
+use super::address::{family, neighbour_address};
 use super::exchange;
 
 /// The indexes of the links that have a default route, of either version of IP.
@@ -78,38 +80,70 @@ pub fn next_hop(index: u32, destination: IpAddr) -> Result<IpAddr> {
     Ok(gateway.unwrap_or(destination))
 }
 
-/// The hardware address that the link's neighbour `address` is known to have; `None` when it is not known.
+/// What the kernel knows of a neighbour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Neighbour {
+    /// Its hardware address.
+    Known([u8; 6]),
+    /// It has been asked for it.
+    Asked,
+    /// It was asked and does not answer, or nobody is asked on this link.
+    Silent,
+    /// Nothing.
+    Unknown,
+}
+
+/// What the kernel knows of the link's neighbour `address`.
 ///
 /// # Errors
 /// When the kernel does not answer.
-pub fn neighbour(index: u32, address: IpAddr) -> Result<Option<[u8; 6]>> {
+pub fn neighbour(index: u32, address: IpAddr) -> Result<Neighbour> {
     let mut message = NeighbourMessage::default();
     message.header.family = family(address);
     let request = RouteNetlinkMessage::GetNeighbour(message);
     let objects = exchange("list the neighbours", request, NLM_F_DUMP)?;
-    Ok(objects.into_iter().find_map(|object| match object {
-        RouteNetlinkMessage::NewNeighbour(found) if found.header.ifindex == index => {
-            hardware_address(&found, address)
+    let found = objects.into_iter().find_map(|object| match object {
+        RouteNetlinkMessage::NewNeighbour(found) => {
+            Some(found).filter(|found| found.header.ifindex == index && is_of(found, address))
         }
         _ => None,
-    }))
+    });
+    Ok(found.map_or(Neighbour::Unknown, |found| known(&found)))
 }
 
-fn hardware_address(neighbour: &NeighbourMessage, address: IpAddr) -> Option<[u8; 6]> {
-    let is_it = neighbour.attributes.iter().any(|attribute| match attribute {
-        NeighbourAttribute::Destination(NeighbourAddress::Inet(found)) => {
-            IpAddr::V4(*found) == address
-        }
-        NeighbourAttribute::Destination(NeighbourAddress::Inet6(found)) => {
-            IpAddr::V6(*found) == address
-        }
-        _ => false,
-    });
-    let known = neighbour.attributes.iter().find_map(|attribute| match attribute {
+fn is_of(neighbour: &NeighbourMessage, address: IpAddr) -> bool {
+    let address = NeighbourAttribute::Destination(neighbour_address(address));
+    neighbour.attributes.contains(&address)
+}
+
+/// Links without address resolution give each neighbour an address that means nothing (`arp_constructor` in
+/// `net/ipv4/arp.c`, Linux 6.18).
+fn known(neighbour: &NeighbourMessage) -> Neighbour {
+    let address = neighbour.attributes.iter().find_map(|attribute| match attribute {
         NeighbourAttribute::LinkLayerAddress(bytes) => bytes.as_slice().try_into().ok(),
         _ => None,
     });
-    known.filter(|_| is_it)
+    match (neighbour.header.state, address) {
+        (NeighbourState::Noarp | NeighbourState::Failed, _) => Neighbour::Silent,
+        (_, Some(address)) => Neighbour::Known(address),
+        (NeighbourState::Incomplete, _) => Neighbour::Asked,
+        _ => Neighbour::Unknown,
+    }
+}
+
+/// Has the kernel ask the link's neighbour `address` for its hardware address, by ARP or neighbour discovery, as it does
+/// before it sends it a packet; but there is none. It asks three times, a second apart.
+///
+/// # Errors
+/// When the link is not there or down, or without CAP_NET_ADMIN.
+pub fn ask_neighbour(index: u32, address: IpAddr) -> Result<()> {
+    let mut message = NeighbourMessage::default();
+    message.header.family = family(address);
+    message.header.ifindex = index;
+    message.header.flags = NeighbourFlags::Use;
+    message.attributes = vec![NeighbourAttribute::Destination(neighbour_address(address))];
+    let asked = format!("ask for the hardware address of {address} (link {index})");
+    exchange(&asked, RouteNetlinkMessage::NewNeighbour(message), NLM_F_CREATE).map(drop)
 }
 
 #[cfg(test)]
@@ -122,7 +156,7 @@ mod tests {
         let lo = crate::interface::index("lo").unwrap();
         let here = IpAddr::V4(Ipv4Addr::LOCALHOST);
         assert_eq!(next_hop(lo, here).unwrap(), here);
-        assert_eq!(neighbour(lo, here).unwrap(), None);
+        assert_eq!(neighbour(lo, here).unwrap(), Neighbour::Unknown);
         assert!(!default_route_links().unwrap().contains(&lo));
     }
 }
