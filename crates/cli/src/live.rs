@@ -1,4 +1,4 @@
-//! The live line: rates and drops, on a terminal, while a capture runs.
+//! The live line: rates and drops, on a terminal, while a capture runs or packets are sent.
 
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
@@ -31,12 +31,17 @@ impl LiveLine {
         Self { visible, began: now, shown: now, delivered: 0, drawn: false }
     }
 
+    /// False where it shows nothing.
+    pub(crate) fn is_visible(&self) -> bool {
+        self.visible
+    }
+
     /// Draws the counters and the rate since the last time. A terminal that is gone is no reason
     /// to end a capture, so write errors are passed over.
     pub(crate) fn draw(&mut self, stats: &Stats, stalls: Stalls) {
         if self.visible {
             let span = self.shown.elapsed().as_secs_f64();
-            let rate = (stats.delivered - self.delivered) as f64 / span;
+            let rate = stats.delivered.saturating_sub(self.delivered) as f64 / span;
             let text = fitted(line(stats, stalls, rate as u64, self.began.elapsed()));
             let _ = write!(io::stderr(), "\r\x1b[K{text}");
         }

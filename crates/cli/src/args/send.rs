@@ -84,7 +84,9 @@ pub(crate) enum Count {
 
 fn count(text: &str) -> Result<Count, String> {
     match text.parse() {
-        Ok(0) => Err("no packet at all is not worth sending".into()),
+        Ok(0) => {
+            Err("no packet at all is not worth sending; `all` sends each combination once".into())
+        }
         Ok(count) => Ok(Count::Of(count)),
         Err(_) if text == "all" => Ok(Count::All),
         Err(_) => Err(format!("expected a number or `all`, found `{text}`")),
@@ -118,6 +120,7 @@ Examples:
   linerate send -i veth0 -r 1Gbps --for 10s 'IP(dst=\"10.0.0.2\")/UDP()/Raw(size=\"imix\")'
                                                        a load of mixed sizes
 
+Options of TCP: options=[(\"MSS\", 1460), (\"SAckOK\", \"\"), (\"NOP\", None), (\"WScale\", 7)].
 Values: 80, 1024-65535, \"10.0.0.0/8\", [80, 443]; one after the other, or permute(...) each once in random
 order, random(...) any at any time. Lengths, checksums and addresses of the interface and of the next hop are filled in.";
 

@@ -1,5 +1,6 @@
 //! `linerate send`: packets that vary, to an interface.
 
+mod progress;
 mod summary;
 
 use std::collections::hash_map::RandomState;
@@ -19,6 +20,7 @@ use linerate::transmit::{self, Blocklist, Outlet, Plan, Report, Sender, Template
 use crate::args::{Count, SendArgs};
 use crate::exit::{Outcome, usage};
 use crate::output;
+use crate::patience;
 use crate::pump::Consumer;
 use crate::show::Printer;
 use crate::signals::Requests;
@@ -29,19 +31,18 @@ const DEFAULT_RATE: Rate = Rate::Frames(1_000_000);
 const DEFAULT_COUNT: u64 = 10_000;
 
 pub(super) fn run(args: &SendArgs) -> Result<Outcome> {
-    let outlet = Outlet::find(&args.interface)?;
     let seed = args.seed.unwrap_or_else(|| RandomState::new().build_hasher().finish());
     let blocklist = blocklist(args)?;
-    let template = Template::compile(&args.packets, &outlet, &blocklist, seed)
-        .map_err(|error| usage(format!("packets: {error}")))?;
     let pace = pace(args, seed);
     // What makes no sense is refused whether or not anything is sent.
     let schedule = Schedule::new(&pace)?;
+    let outlet = outlet(args)?;
+    let compile = || Template::compile(&args.packets, &outlet, &blocklist, seed);
+    let wait = || output::tell("asking the next hop for its hardware address");
+    let template = patience::with_a_word(patience::SOON, wait, compile)
+        .map_err(|error| usage(format!("packets: {error}")))?;
     if let Some(count) = args.show {
         return show(args, &template, schedule, count);
-    }
-    if args.write.is_none() {
-        check_network(args, &outlet)?;
     }
     let count = count(args, &template);
     let plan = Plan { template: &template, pace, count, duration: args.duration };
@@ -50,6 +51,16 @@ pub(super) fn run(args: &SendArgs) -> Result<Outcome> {
         Some(path) => write(args, &plan, path),
         None => send(args, &plan),
     }
+}
+
+/// The interface. Where packets are to be sent, and may be, its neighbours are asked for what is not known.
+fn outlet(args: &SendArgs) -> Result<Outlet> {
+    let outlet = Outlet::find(&args.interface)?;
+    if args.show.is_some() || args.write.is_some() {
+        return Ok(outlet);
+    }
+    check_network(args, &outlet)?;
+    Ok(outlet.asking())
 }
 
 fn blocklist(args: &SendArgs) -> Result<Blocklist> {
@@ -137,7 +148,7 @@ fn carry_out(
     let requests = Requests::default();
     requests.watch(Interrupt::new()?)?;
     output::tell(format_args!("sending on {}, back end {backend}", args.interface));
-    let (report, result) = run(&|| requests.stop());
+    let (report, result) = progress::with_line(&args.interface, || run(&|| requests.stop()));
     let facts = summary::Facts { interface: &args.interface, backend, asked: plan.pace.rate };
     summary::report(&report, &facts, args.print.json);
     result?;

@@ -12,6 +12,7 @@ mod privileges;
 mod read;
 mod rotation;
 mod send;
+mod send_faults;
 mod stat;
 mod support;
 mod threads;

@@ -10,7 +10,7 @@ use linerate_lab::{Child, Host, Lab, Offload, need};
 use crate::support::{Finished, LINERATE, Live, count, finish, linerate, quiet_pair, text};
 
 /// `linerate send -i IF ARGS...` inside `host`.
-fn send(host: &Host, args: &[&str]) -> Finished {
+pub(crate) fn send(host: &Host, args: &[&str]) -> Finished {
     let mut command = host.command(LINERATE);
     finish(command.args(["send", "-i", host.interface()]).args(args).stdin(Stdio::null()))
 }
@@ -22,12 +22,16 @@ fn tshark(file: &Path, filter: &str, fields: &[&str]) -> Vec<String> {
     for option in ["ip.check_checksum", "tcp.check_checksum", "udp.check_checksum"] {
         command.args(["-o", &format!("{option}:TRUE")]);
     }
+    // Packets of a template are no conversation.
+    command.args(["-o", "tcp.analyze_sequence_numbers:FALSE"]);
     command.args(fields.iter().flat_map(|field| ["-e", field]));
     finish(&mut command).success().stdout.lines().map(str::to_owned).collect()
 }
 
-/// What tshark complains of: broken packets, and checksums that are bad (status 0).
-const COMPLAINTS: &str = "_ws.malformed || ip.checksum.status == 0 || tcp.checksum.status == 0 || \
+/// What tshark complains of: broken packets, checksums that are bad (status 0), and what its experts (`epan/expert.h`)
+/// say of checksums, of malformed packets and of what no protocol has, such as wrong lengths.
+const COMPLAINTS: &str = "_ws.malformed || _ws.expert.group == 0x01000000 || \
+                          _ws.expert.group == 0x07000000 || _ws.expert.group == 0x09000000 || ip.checksum.status == 0 || tcp.checksum.status == 0 || \
                           udp.checksum.status == 0 || icmp.checksum.status == 0 || \
                           icmpv6.checksum.status == 0";
 
@@ -61,8 +65,8 @@ fn a_mistake_is_pointed_at() {
 #[test]
 fn what_makes_no_sense_is_refused() {
     for (args, words) in [
-        (&["-r", "0"][..], "never sends anything"),
-        (&["-c", "0"], "no packet at all"),
+        (&["-r", "0"][..], "never sends anything; `max` is as fast as possible"),
+        (&["-c", "0"], "no packet at all is not worth sending; `all` sends each combination once"),
         (&["--burst", "0"], "0 is not in 1.."),
         (&["-r", "max", "--gaps", "poisson"], "gaps that vary need a rate"),
         (&["-r", "1Mbps", "--ramp", "10/1s"], "of the same unit"),
@@ -114,8 +118,9 @@ fn tshark_has_no_complaint_about_any_kind_of_packet() {
         format!("IP(dst=\"{b4}\", id=0-99, ttl=random(1-255), tos=random(0-255))/UDP(sport=permute(1024-1123), dport=9)/Raw(size=\"imix\")"),
         format!("IP(dst=\"{b4}\")/ICMP(id=random(0-65535), seq=0-99)/Raw(size=random(0-1472))"),
         format!("IPv6(dst=\"{b6}\", fl=random(0-1048575))/TCP(dport=[1, 2, 3, 4], flags=[\"S\", \"A\", \"FA\", \"R\", \"PA\"], seq=0-4)/Raw(\"odd\")"),
+        format!("IP(dst=\"{b4}\")/TCP(dport=[80, 443], seq=random(0-4294967295), options=[(\"MSS\", 1460), (\"SAckOK\", \"\"), (\"Timestamp\", (1, 0)), (\"NOP\", None), (\"WScale\", 7)])"),
         format!("IPv6(dst=\"{b6}\")/ICMPv6EchoRequest(id=7, seq=0-99, data=\"abc\")"),
-        format!("IP(dst=\"{b4}\")/UDP(sport=random(1024-65535))/DNS(id=0-99, qd=DNSQR(qname=\"example.org\", qtype=\"AAAA\"))"),
+        format!("IP(dst=\"{b4}\")/UDP(sport=random(1024-65535))/DNS(id=0-99, qd=DNSQR(qname=[\"example.org\", \"www.example.com\"], qtype=\"AAAA\"))"),
         "Ether()/Dot1Q(vlan=1-100)/IPv6(dst=\"ff02::1\")/ICMPv6ND_NS(tgt=\"2001:db8::1\")/ICMPv6NDOptSrcLLAddr()".into(),
         "ARP(pdst=\"10.9.9.0-10.9.9.99\")".into(),
     ]
@@ -126,6 +131,23 @@ fn tshark_has_no_complaint_about_any_kind_of_packet() {
         sent_to(&lab, &file, &["-c", "100", "-r", "max", "--seed", "1", packets]);
         assert_eq!(count(&file), 100, "{packets}");
         assert_eq!(tshark(&file, COMPLAINTS, &["frame.number"]), [""; 0], "{packets}");
+    }
+}
+
+#[test]
+fn tshark_does_complain_where_there_is_reason_to() {
+    if !need::program("tshark", "tshark") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("f.pcap");
+    for (place, wrong) in
+        [("IP", "len=20"), ("IP", "chksum=1"), ("UDP", "len=99"), ("UDP", "chksum=1")]
+    {
+        let [ip, udp] = ["IP", "UDP"].map(|layer| if layer == place { wrong } else { "" });
+        let packets = format!("IP(dst=\"127.0.0.1\", {ip})/UDP({udp})").replace(", )", ")");
+        linerate(["send", "-i", "lo", "-w", text(&file), &packets]).success();
+        assert_eq!(tshark(&file, COMPLAINTS, &["frame.number"]), ["1"], "{packets}");
     }
 }
 
@@ -168,7 +190,7 @@ fn an_interrupt_ends_it_with_the_balance() {
     assert_eq!(b.counters().unwrap().received - before, number("sent"));
 }
 
-fn wait(mut child: Child) -> Finished {
+pub(crate) fn wait(mut child: Child) -> Finished {
     let mut stderr = child.stderr.take().expect("piped");
     let mut said = String::new();
     std::io::Read::read_to_string(&mut stderr, &mut said).unwrap();

@@ -61,7 +61,9 @@ impl FromStr for Rate {
             _ => return Err(not_a_rate(text)),
         };
         match rate {
-            Self::Frames(0) | Self::Bits(0) => Err(format!("`{text}` never sends anything")),
+            Self::Frames(0) | Self::Bits(0) => {
+                Err(format!("`{text}` never sends anything; `max` is as fast as possible"))
+            }
             Self::Frames(n) | Self::Bits(n) if n > LARGEST => Err(format!("`{text}` is too fast")),
             rate => Ok(rate),
         }
