@@ -7,3 +7,4 @@ mod frames;
 mod live;
 mod rhythm;
 mod stamp;
+mod verified;
