@@ -18,7 +18,7 @@ use crate::ir::graph::Graph;
 use crate::ir::lower::lower;
 use crate::ir::predicate::PredicateId;
 use crate::opt::{fold, hopeless, redundant, resolve, share};
-use crate::sema::layout::Link;
+use crate::sema::links;
 use crate::{Hermetic, Options, Target, compile, sema, syntax};
 use linerate_base::LinkType;
 use linerate_bpf::extended::{Hook, disassemble};
@@ -152,7 +152,7 @@ impl Case {
     }
 
     fn analysed(&self) -> crate::Result<(Ir, PredicateId)> {
-        let link = Link::from_type(self.options.link_type).expect("a supported link type");
+        let link = links::find(self.options.link_type).expect("a supported link type");
         let ast = syntax::parser::parse(&self.expression)?;
         sema::analyse(&ast, link, &self.options)
     }

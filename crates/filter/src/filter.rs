@@ -10,7 +10,7 @@ use crate::ir::lower::lower;
 use crate::ir::predicate::PredicateId;
 use crate::opt::{fold, hopeless, redundant, resolve, share};
 use crate::options::Options;
-use crate::sema::layout::Link;
+use crate::sema::links;
 use crate::{sema, syntax};
 use linerate_bpf::classic::{Input, Program};
 use linerate_bpf::extended::Predicate;
@@ -35,8 +35,8 @@ pub fn compile(expression: &str, options: &Options<'_>) -> Result<Filter> {
 }
 
 fn compile_parts(expression: &str, options: &Options<'_>) -> Result<Filter> {
-    let link = Link::from_type(options.link_type).ok_or_else(|| {
-        let message = format!("filters for link type {} are not supported yet", options.link_type);
+    let link = links::find(options.link_type).ok_or_else(|| {
+        let message = format!("unknown data link type {}", options.link_type.0);
         Error::new(ErrorKind::Unsupported, message)
     })?;
     if options.snaplen == 0 {

@@ -17,6 +17,13 @@
 //! authentication header by its length, where libpcap can loop for ever; arithmetic may be more
 //! complex; tunnels that did not match leave positions at 0, where libpcap reads whatever is in memory.
 //!
+//! On link types that savefiles have: behind headers whose length the packet says (802.11, radios'
+//! headers, PF's log) tunnels and arithmetic work, where libpcap overwrites the lengths that it has found;
+//! numbers of ATM and SS7 can be unequal (`vpi != 5`) and `$5` is ARCnet's address 5, neither of which
+//! works before libpcap 1.11; metadata is metadata wherever the link-layer header begins; switches' tags
+//! (`DSA_TAG_DSA`, `DSA_TAG_EDSA`, `DSA_TAG_BRCM`) are stepped over, as libpcap 1.11 does; link types that
+//! are newer than libpcap are accepted as those are of which it knows nothing.
+//!
 //! This crate touches no kernel and no network: a [`Resolver`] may, if it is made to. It never panics
 //! on any expression, and works in time nearly linear in its length.
 
@@ -36,7 +43,7 @@ pub use error::{Error, ErrorKind, Result};
 pub use filter::{Filter, compile};
 pub use ir::evaluate::Verdict;
 pub use options::{Options, Target};
-pub use sema::layout::link_types;
+pub use sema::links::link_types;
 pub use sema::resolver::{Hermetic, Resolver, Transport};
 pub use syntax::Span;
 pub use syntax::comments::without_comments;

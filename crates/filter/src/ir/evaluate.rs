@@ -3,7 +3,6 @@
 //! Slow and plain. Every back end is checked against it.
 
 use super::Ir;
-use super::place::PlaceId;
 use super::predicate::{Chain, IpVersion, Predicate, PredicateId, Test};
 use super::value::{Load, Metadata, Value, ValueId, Width, apply};
 use linerate_bpf::classic::Input;
@@ -133,26 +132,24 @@ impl Evaluation<'_> {
         }
     }
 
+    /// Offsets from the network header wrap, as those of any place do.
     fn chain(&self, chain: Chain) -> Option<bool> {
-        let start = self.start(chain.network)?;
-        let byte = |at: u64| self.bytes(start + at, Width::Byte);
+        let network = self.ir.get_place(chain.network).constant;
+        let byte = |behind: u64, offset: u32| {
+            self.bytes(behind + u64::from(network.wrapping_add(offset)), Width::Byte)
+        };
         let (mut protocol, mut at) = match chain.version {
-            IpVersion::V4 => (byte(9)?, u64::from(byte(0)? & 0xf) * 4),
-            IpVersion::V6 => (byte(6)?, 40),
+            IpVersion::V4 => (byte(0, 9)?, u64::from(byte(0, 0)? & 0xf) * 4),
+            IpVersion::V6 => (byte(0, 6)?, 40),
         };
         while protocol != chain.protocol {
             let Some((unit, extra)) = header_length(chain.version, protocol) else {
                 return Some(false);
             };
-            protocol = byte(at)?;
-            at += (u64::from(byte(at + 1)?) + extra) * unit;
+            protocol = byte(at, 0)?;
+            at += (u64::from(byte(at, 1)?) + extra) * unit;
         }
         Some(true)
-    }
-
-    fn start(&self, place: PlaceId) -> Option<u64> {
-        let place = self.ir.get_place(place);
-        Some(u64::from(place.constant) + u64::from(self.optional(place.variable)?))
     }
 }
 

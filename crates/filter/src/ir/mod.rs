@@ -49,6 +49,11 @@ impl Ir {
         ValueId(self.values.intern(value))
     }
 
+    /// True when somebody has asked for this value.
+    pub(crate) fn has_value(&self, value: Value) -> bool {
+        self.values.number(value).is_some()
+    }
+
     pub(crate) fn place(&mut self, place: Place) -> PlaceId {
         PlaceId(self.places.intern(place))
     }

@@ -3,6 +3,7 @@
 use super::Ir;
 use super::place::PlaceId;
 use super::value::{SlotId, ValueId};
+use crate::syntax::ast::Relation;
 
 /// Index of a [`Predicate`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -38,6 +39,18 @@ pub(crate) enum Comparison {
 }
 
 impl Comparison {
+    /// The comparison that says `relation`, or its negation.
+    pub(crate) fn of(relation: Relation) -> (Self, bool) {
+        match relation {
+            Relation::Equal => (Self::Equal, false),
+            Relation::NotEqual => (Self::Equal, true),
+            Relation::Greater => (Self::Greater, false),
+            Relation::LessEqual => (Self::Greater, true),
+            Relation::GreaterEqual => (Self::GreaterEqual, false),
+            Relation::Less => (Self::GreaterEqual, true),
+        }
+    }
+
     pub(crate) fn holds(self, left: u32, right: u32) -> bool {
         match self {
             Self::Equal => left == right,

@@ -1,13 +1,15 @@
 //! `vlan`, `mpls`, `pppoes`: what follows looks behind the tag, label or session header.
 
 use super::Compiler;
-use super::layout::{Link, Position};
+use super::layout::Position;
+use super::links::{Link, Radio};
 use super::numbers::{ethertype, ppp};
 use crate::error::{Error, Result};
 use crate::ir::predicate::{Comparison, Predicate, PredicateId};
 use crate::ir::value::{Metadata, Value, Width};
 use crate::syntax::Span;
 use crate::syntax::ast::BinaryOperator;
+use linerate_base::LinkType;
 
 /// The VLAN's number among a tag's 16 bits (IEEE 802.1Q 9.6).
 const VLAN_NUMBER: u32 = 0x0fff;
@@ -19,13 +21,18 @@ impl Compiler<'_> {
         if self.layout.mpls_labels > 0 {
             return Err(Error::meaning("no VLAN match after MPLS", span));
         }
-        if self.layout.link_type != Link::Ethernet {
-            let link = self.layout.link_type.description();
+        let tags = match self.layout.link_type {
+            Link::Wlan(radio) => radio != Radio::Ppi,
+            link => link.is_ethernet(),
+        };
+        if !tags {
+            let link = self.layout.description();
             return Err(Error::unsupported(format!("no VLAN support for {link}"), span));
         }
         at_most("VLAN tag", number, VLAN_NUMBER, span)?;
-        let outermost =
-            self.layout.vlan_tags == 0 && self.layout.link == Position { constant: 0, slot: None };
+        let outermost = self.layout.link_type == Link::Ethernet
+            && self.layout.vlan_tags == 0
+            && self.layout.link == Position { constant: 0, slot: None };
         self.layout.vlan_tags += 1;
         if outermost && self.options.target.is_kernel() {
             self.vlan_in_kernel(number, span)
@@ -91,8 +98,8 @@ impl Compiler<'_> {
         at_most("MPLS label", label, MPLS_LABEL >> 12, span)?;
         let labelled = self.labelled(span)?;
         let network = self.network();
-        self.layout.network += 4;
-        self.layout.network_llc += 4;
+        self.layout.network = self.layout.network.wrapping_add(4);
+        self.layout.network_llc = self.layout.network_llc.wrapping_add(4);
         self.layout.mpls_labels += 1;
         let Some(label) = label else {
             return Ok(labelled);
@@ -109,10 +116,12 @@ impl Compiler<'_> {
             return Ok(self.masked((network, bottom_of_stack, Width::Byte), 0x01, 0));
         }
         match self.layout.link_type {
-            Link::Ethernet => self.carries(ethertype::MPLS, span),
+            Link::Ethernet | Link::NetAnalyzer | Link::CiscoHdlc => {
+                self.carries(ethertype::MPLS, span)
+            }
             Link::Ppp => self.carries(ppp::MPLS, span),
-            other => {
-                let message = format!("no MPLS support for {}", other.description());
+            _ => {
+                let message = format!("no MPLS support for {}", self.layout.description());
                 Err(Error::unsupported(message, span))
             }
         }
@@ -137,14 +146,17 @@ impl Compiler<'_> {
 
     fn enter_ppp(&mut self) {
         let Position { constant, slot } = self.layout.payload;
-        let frame = Position { constant: constant + self.layout.network + 6, slot };
+        let frame =
+            Position { constant: constant.wrapping_add(self.layout.network).wrapping_add(6), slot };
         self.layout.link_type = Link::Ppp;
+        self.layout.name = LinkType::PPP;
         self.layout.link = frame;
         self.layout.protocol = frame;
-        self.layout.payload = Position { constant: frame.constant + 2, slot };
+        self.layout.payload = Position { constant: frame.constant.wrapping_add(2), slot };
         self.layout.network = 0;
         self.layout.network_llc = 0;
         self.layout.tunnelled = false;
+        self.layout.emulated = false;
     }
 }
 

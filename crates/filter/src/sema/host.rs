@@ -1,21 +1,21 @@
 //! Hosts and networks by address.
 
 use super::Compiler;
-use super::layout::Link;
 use super::numbers::ethertype;
+use super::wlan::wlan_names;
 use crate::error::{Error, Result};
 use crate::ir::place::PlaceId;
-use crate::ir::predicate::{Comparison, PredicateId};
-use crate::ir::value::{Value, Width};
+use crate::ir::predicate::PredicateId;
+use crate::ir::value::Width;
 use crate::syntax::Span;
 use crate::syntax::ast::{Direction, OperandKind, Qualifiers};
 use crate::syntax::token::Protocol;
 
 /// Offsets of the source's and the destination's address in a header.
 #[derive(Clone, Copy)]
-struct Offsets {
-    source: u32,
-    destination: u32,
+pub(super) struct Offsets {
+    pub(super) source: u32,
+    pub(super) destination: u32,
 }
 
 /// RFC 791 3.1
@@ -24,8 +24,6 @@ const IPV4: Offsets = Offsets { source: 12, destination: 16 };
 const ARP: Offsets = Offsets { source: 14, destination: 24 };
 /// RFC 8200 3
 const IPV6: Offsets = Offsets { source: 8, destination: 24 };
-/// IEEE 802.3
-const ETHERNET: Offsets = Offsets { source: 6, destination: 0 };
 
 impl Compiler<'_> {
     /// An IPv4 address, or those of a network; a DECnet address after `decnet`.
@@ -36,6 +34,7 @@ impl Compiler<'_> {
         qualifiers: Qualifiers,
         span: Span,
     ) -> Result<PredicateId> {
+        refuse_wlan(qualifiers, "for addresses other than 802.11 MAC addresses")?;
         let (direction, behind_mpls) = (qualifiers.direction, self.layout.mpls_labels > 0);
         let mut within = |ethertype, offsets| {
             self.address_within(ethertype, offsets, (address, mask), direction, span)
@@ -81,6 +80,7 @@ impl Compiler<'_> {
         qualifiers: Qualifiers,
         span: Span,
     ) -> Result<PredicateId> {
+        refuse_wlan(qualifiers, "for addresses other than 802.11 MAC addresses")?;
         if let Some(other) = qualifiers.protocol.filter(|p| *p != Protocol::Ip6) {
             return Err(misapplied(other, qualifiers).expected("`ip6`, or nothing"));
         }
@@ -97,45 +97,8 @@ impl Compiler<'_> {
         }))
     }
 
-    /// A MAC address of the link layer in force.
-    pub(super) fn ethernet_host(
-        &mut self,
-        address: [u8; 6],
-        direction: Option<Direction>,
-        span: Span,
-    ) -> Result<PredicateId> {
-        self.require_ethernet("Ethernet addresses are", span)?;
-        let link = self.link();
-        let matches = self.directed(direction, ETHERNET, |compiler, offset| {
-            compiler.bytes(link, offset, &address)
-        });
-        Ok(self.where_there_is_a_link_header(matches))
-    }
-
-    pub(super) fn require_ethernet(&self, what: &str, span: Span) -> Result<()> {
-        let link = self.layout.link_type;
-        if link == Link::Ethernet {
-            return Ok(());
-        }
-        let message = format!("{what} supported only on Ethernet, not on {}", link.description());
-        Err(Error::unsupported(message, span))
-    }
-
-    /// Inside a tunnel there may be none: then link header and payload begin at the same byte.
-    pub(super) fn where_there_is_a_link_header(&mut self, predicate: PredicateId) -> PredicateId {
-        let (link, payload) = (self.layout.link.slot, self.layout.payload.slot);
-        let (Some(link), Some(payload), true) = (link, payload, self.layout.tunnelled) else {
-            return predicate;
-        };
-        let (link, payload) =
-            (self.ir.value(Value::Slot(link)), self.ir.value(Value::Slot(payload)));
-        let absent = self.ir.compare(Comparison::Equal, link, payload);
-        let present = self.ir.not(absent);
-        self.ir.and(present, predicate)
-    }
-
     /// `at` for the source, the destination, or both in the way that `direction` says.
-    fn directed(
+    pub(super) fn directed(
         &mut self,
         direction: Option<Direction>,
         offsets: Offsets,
@@ -148,7 +111,8 @@ impl Compiler<'_> {
                 let both = [at(self, offsets.source), at(self, offsets.destination)];
                 self.ir.all(both)
             }
-            None | Some(Direction::Either) => {
+            // An address of 802.11 is refused before.
+            None | Some(Direction::Either | Direction::Wlan(_)) => {
                 let either = [at(self, offsets.source), at(self, offsets.destination)];
                 self.ir.any(either)
             }
@@ -199,6 +163,18 @@ impl Compiler<'_> {
         let matches = self.equals((network, start + offset, Width::Half), address);
         self.ir.and(format, matches)
     }
+}
+
+/// Refuses an address of 802.11 as a direction.
+pub(super) fn refuse_wlan(qualifiers: Qualifiers, what_for: &str) -> Result<()> {
+    let Some(Direction::Wlan(address)) = qualifiers.direction else {
+        return Ok(());
+    };
+    let names = wlan_names(address);
+    let verb =
+        if names.contains(' ') { "are not valid qualifiers" } else { "is not a valid qualifier" };
+    Err(Error::meaning(format!("{names} {verb} {what_for}"), qualifiers.span)
+        .expected("`src`, `dst` or nothing, or `wlan` before it and a MAC address behind"))
 }
 
 fn misapplied(protocol: Protocol, qualifiers: Qualifiers) -> Error {

@@ -5,6 +5,7 @@
 //! documented rule, and this structure is all there is to it.
 
 use super::Compiler;
+use super::links::{Entry, Link};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ir::place::{Header, Place, PlaceId};
 use crate::ir::predicate::{Comparison, PredicateId};
@@ -14,59 +15,6 @@ use crate::syntax::Span;
 use crate::syntax::ast::BinaryOperator;
 use linerate_base::LinkType;
 
-/// The link layers whose headers we know.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Link {
-    Ethernet,
-    Cooked,
-    Cooked2,
-    Raw,
-    Ipv4,
-    Ipv6,
-    /// The address family in the byte order of the machine that captured.
-    Null,
-    /// The address family in network byte order.
-    Loop,
-    Ppp,
-}
-
-const KNOWN: [(LinkType, Link); 9] = [
-    (LinkType::ETHERNET, Link::Ethernet),
-    (LinkType::LINUX_SLL, Link::Cooked),
-    (LinkType::LINUX_SLL2, Link::Cooked2),
-    (LinkType::RAW, Link::Raw),
-    (LinkType::IPV4, Link::Ipv4),
-    (LinkType::IPV6, Link::Ipv6),
-    (LinkType::NULL, Link::Null),
-    (LinkType::LOOP, Link::Loop),
-    (LinkType::PPP, Link::Ppp),
-];
-
-/// The link types that filters can be compiled for.
-pub fn link_types() -> impl ExactSizeIterator<Item = LinkType> {
-    KNOWN.iter().map(|(link_type, _)| *link_type)
-}
-
-impl Link {
-    pub(crate) fn from_type(link_type: LinkType) -> Option<Self> {
-        KNOWN.iter().find(|(known, _)| *known == link_type).map(|(_, link)| *link)
-    }
-
-    pub(crate) fn description(self) -> &'static str {
-        match self {
-            Self::Ethernet => "Ethernet",
-            Self::Cooked => "Linux cooked v1",
-            Self::Cooked2 => "Linux cooked v2",
-            Self::Raw => "raw IP",
-            Self::Ipv4 => "raw IPv4",
-            Self::Ipv6 => "raw IPv6",
-            Self::Null => "BSD loopback",
-            Self::Loop => "OpenBSD loopback",
-            Self::Ppp => "PPP",
-        }
-    }
-}
-
 /// A position: a constant, and what only the packet can say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Position {
@@ -75,7 +23,7 @@ pub(crate) struct Position {
 }
 
 impl Position {
-    const fn fixed(constant: u32) -> Self {
+    pub(crate) const fn fixed(constant: u32) -> Self {
         Self { constant, slot: None }
     }
 }
@@ -84,6 +32,8 @@ impl Position {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Layout {
     pub(crate) link_type: Link,
+    /// What messages call it.
+    pub(crate) name: LinkType,
     pub(crate) link: Position,
     /// The field that names the protocol; meaningless on raw links, which have none.
     pub(crate) protocol: Position,
@@ -96,34 +46,39 @@ pub(crate) struct Layout {
     pub(crate) mpls_labels: u32,
     /// Inside Geneve or VXLAN: there may or may not be a link-layer header.
     pub(crate) tunnelled: bool,
+    /// Directly inside an ATM LAN emulation cell, which may be one of its control frames.
+    pub(crate) emulated: bool,
+    /// On raw ATM, or in what it carries.
+    pub(crate) is_atm: bool,
     /// How many bytes of cooked header the packet has for its reader and not for the program.
     pub(crate) hidden: u32,
 }
 
 impl Layout {
-    pub(crate) fn new(link_type: Link, target: Target) -> Self {
-        let (protocol, payload) = match link_type {
-            Link::Ethernet => (12, 14),
-            Link::Cooked => (14, 16),
-            Link::Cooked2 => (0, 20),
-            Link::Raw | Link::Ipv4 | Link::Ipv6 => (0, 0),
-            Link::Null | Link::Loop => (0, 4),
-            Link::Ppp => (2, 4),
-        };
-        let is_cooked = matches!(link_type, Link::Cooked | Link::Cooked2);
-        let hidden = if is_cooked && target.is_kernel() { payload } else { 0 };
+    pub(crate) fn new(entry: Entry, target: Target) -> Self {
+        let is_cooked = matches!(entry.link, Link::Cooked | Link::Cooked2);
+        let hidden = if is_cooked && target.is_kernel() { entry.payload } else { 0 };
         Self {
-            link_type,
-            link: Position::fixed(0),
-            protocol: Position::fixed(protocol),
-            payload: Position::fixed(payload - hidden),
-            network: 0,
-            network_llc: if link_type == Link::Ethernet { 3 } else { 0 },
+            link_type: entry.link,
+            name: entry.link_type,
+            link: Position::fixed(entry.start),
+            protocol: Position::fixed(entry.protocol),
+            payload: Position::fixed(entry.payload.wrapping_sub(hidden)),
+            network: entry.network,
+            network_llc: entry.network_llc,
             vlan_tags: 0,
             mpls_labels: 0,
             tunnelled: false,
+            emulated: false,
+            is_atm: entry.link == Link::SunAtm,
             hidden,
         }
+    }
+
+    /// The link layer in force, for messages.
+    pub(crate) fn description(&self) -> String {
+        let unnamed = || format!("link type {}", self.name);
+        self.name.description().map_or_else(unnamed, str::to_owned)
     }
 
     /// The link-layer header in force is one that the program does not see.
@@ -165,7 +120,8 @@ impl Compiler<'_> {
 
     /// Behind an IPv6 header without extension headers.
     pub(super) fn transport6(&mut self) -> PlaceId {
-        self.place(Header::Transport6, self.layout.payload, self.layout.network + 40)
+        let offset = self.layout.network.wrapping_add(40);
+        self.place(Header::Transport6, self.layout.payload, offset)
     }
 
     /// Behind an IPv4 header, whose length the packet says.

@@ -1,19 +1,53 @@
 //! Primitives that are keywords of their own: the link layer, lengths, and what the kernel knows.
 
 use super::Compiler;
-use super::layout::Link;
+use super::layout::Layout;
+use super::links::Link;
 use super::numbers::ethertype;
 use crate::error::{Error, Result};
 use crate::ir::predicate::{Comparison, PredicateId};
 use crate::ir::value::{Metadata, Value, Width};
 use crate::syntax::Span;
-use crate::syntax::ast::{ByteTest, Direction, Primitive};
+use crate::syntax::ast::{ByteTest, Primitive};
 use crate::syntax::token::Protocol;
-use linerate_base::Word;
+use Wanted::{Is, Not};
 use linerate_bpf::classic::ancillary;
 
 /// `PACKET_OUTGOING` of `linux/if_packet.h`, which cooked headers have too.
 const OUTGOING: u32 = ancillary::OUTGOING as u32;
+
+/// Which way a packet goes, as the host sees it that captured.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    In,
+    Out,
+}
+
+/// What a direction's field is, or is not.
+enum Wanted {
+    Is(u32),
+    Not(u32),
+}
+
+/// Offset and width of a field.
+type Bytes = (u32, Width);
+
+/// The field of the link-layer header that says the direction, its mask, and its value for packets in
+/// and out.
+fn direction_field(layout: &Layout) -> Option<(Bytes, u32, [Wanted; 2])> {
+    const ALL: u32 = u32::MAX;
+    Some(match layout.link_type {
+        _ if layout.hidden > 0 => return None,
+        Link::Cooked => ((0, Width::Half), ALL, [Not(OUTGOING), Is(OUTGOING)]),
+        Link::Cooked2 => ((10, Width::Byte), ALL, [Not(OUTGOING), Is(OUTGOING)]),
+        Link::Slip => ((0, Width::Byte), ALL, [Is(0), Not(0)]),
+        Link::PppDirected => ((0, Width::Byte), ALL, [Is(0), Is(1)]),
+        Link::PfLog => ((60, Width::Byte), ALL, [Is(1), Is(2)]),
+        Link::IpNet => ((2, Width::Half), ALL, [Is(2), Is(1)]),
+        Link::Juniper => ((3, Width::Byte), 1, [Is(1), Is(0)]),
+        _ => return None,
+    })
+}
 
 impl Compiler<'_> {
     pub(super) fn primitive(
@@ -30,11 +64,8 @@ impl Compiler<'_> {
             }
             Primitive::Greater(length) => Ok(self.length(Comparison::GreaterEqual, length)),
             Primitive::Byte(index, test, value) => self.byte(index, test, value, span),
-            Primitive::Inbound => {
-                let outbound = self.outbound(span)?;
-                Ok(self.ir.not(outbound))
-            }
-            Primitive::Outbound => self.outbound(span),
+            Primitive::Inbound => self.towards(Way::In, span),
+            Primitive::Outbound => self.towards(Way::Out, span),
             Primitive::IfIndex(index) => self.interface(index, span),
             Primitive::Vlan(tag) => self.vlan(tag, span),
             Primitive::Mpls(label) => self.mpls(label, span),
@@ -43,6 +74,13 @@ impl Compiler<'_> {
             Primitive::Geneve(network) => self.geneve(network, span),
             Primitive::Vxlan(network) => self.vxlan(network, span),
             Primitive::Llc(kind) => self.llc(kind, span),
+            Primitive::WlanType(kind, subtype) => self.wlan_type(kind, subtype, span),
+            Primitive::WlanSubtype(subtype) => self.wlan_subtype(subtype, span),
+            Primitive::WlanDirection(direction) => self.wlan_direction(direction, span),
+            Primitive::Atm(kind) => self.atm(kind, span),
+            Primitive::Mtp2(kind) => self.mtp2(kind, span),
+            Primitive::Field(field, relation, number) => self.field(field, relation, number, span),
+            Primitive::Pf(field, value) => self.pf(field, value, span),
         }
     }
 
@@ -73,10 +111,7 @@ impl Compiler<'_> {
 
     fn broadcast(&mut self, protocol: Option<Protocol>, span: Span) -> Result<PredicateId> {
         match protocol {
-            None | Some(Protocol::Link) => {
-                self.require_ethernet("link-layer broadcasts are", span)?;
-                self.ethernet_host([0xff; 6], Some(Direction::Destination), span)
-            }
+            None | Some(Protocol::Link) => self.link_broadcast(span),
             Some(Protocol::Ip) => self.ip_broadcast(span),
             Some(_) => Err(Error::meaning("only link-layer/IP broadcast filters supported", span)
                 .expected("`ether`, `ip` or nothing before it")),
@@ -100,12 +135,7 @@ impl Compiler<'_> {
 
     fn multicast(&mut self, protocol: Option<Protocol>, span: Span) -> Result<PredicateId> {
         match protocol {
-            None | Some(Protocol::Link) => {
-                self.require_ethernet("link-layer multicasts are", span)?;
-                let link = self.link();
-                let group = self.compare(Comparison::Intersects, (link, 0, Width::Byte), 1);
-                Ok(self.where_there_is_a_link_header(group))
-            }
+            None | Some(Protocol::Link) => self.link_multicast(span),
             Some(Protocol::Ip) => {
                 let carried = self.carries(ethertype::IP, span)?;
                 let destination = (self.network(), 16, Width::Byte);
@@ -125,40 +155,39 @@ impl Compiler<'_> {
         }
     }
 
-    fn outbound(&mut self, span: Span) -> Result<PredicateId> {
-        let link = self.link();
-        match self.layout.link_type {
-            Link::Cooked if self.layout.hidden == 0 => {
-                Ok(self.equals((link, 0, Width::Half), OUTGOING))
+    /// On its way out of the host that captured, or into it.
+    fn towards(&mut self, way: Way, span: Span) -> Result<PredicateId> {
+        let Some((field, mask, [inbound, outbound])) = direction_field(&self.layout) else {
+            self.require_metadata("inbound/outbound", span)?;
+            let out = self.metadata_is(Metadata::PacketType, OUTGOING);
+            return Ok(if way == Way::Out { out } else { self.ir.not(out) });
+        };
+        let value = if way == Way::Out { outbound } else { inbound };
+        let (link, (offset, width)) = (self.link(), field);
+        let field = (link, offset, width);
+        Ok(match value {
+            Is(value) => self.masked(field, mask, value),
+            Not(value) => {
+                let other = self.masked(field, mask, value);
+                self.ir.not(other)
             }
-            Link::Cooked2 if self.layout.hidden == 0 => {
-                Ok(self.equals((link, 10, Width::Byte), OUTGOING))
-            }
-            _ => {
-                self.require_metadata("inbound/outbound is", span)?;
-                Ok(self.metadata_is(Metadata::PacketType, OUTGOING))
-            }
-        }
+        })
     }
 
     fn interface(&mut self, index: u32, span: Span) -> Result<PredicateId> {
-        let link = self.link();
-        match self.layout.link_type {
-            Link::Cooked2 if self.layout.hidden == 0 => {
-                Ok(self.equals((link, 4, Width::Word), index))
-            }
-            _ => {
-                self.require_metadata("ifindex is", span)?;
-                Ok(self.metadata_is(Metadata::InterfaceIndex, index))
-            }
+        if self.layout.link_type == Link::Cooked2 && self.layout.hidden == 0 {
+            let link = self.link();
+            return Ok(self.equals((link, 4, Width::Word), index));
         }
+        self.require_metadata("ifindex", span)?;
+        Ok(self.metadata_is(Metadata::InterfaceIndex, index))
     }
 
     fn require_metadata(&self, what: &str, span: Span) -> Result<()> {
         if self.options.target.is_kernel() || self.options.metadata {
             return Ok(());
         }
-        let link = self.layout.link_type.description();
+        let link = self.layout.description();
         let message = format!("{what} not supported on {link} when reading savefiles");
         Err(Error::unsupported(message, span))
     }
@@ -168,51 +197,4 @@ impl Compiler<'_> {
         let number = self.ir.constant(number);
         self.ir.compare(Comparison::Equal, known, number)
     }
-
-    /// An 802.2 frame, of a kind if one is named (ISO/IEC 8802-2 5.4).
-    fn llc(&mut self, kind: Option<&str>, span: Span) -> Result<PredicateId> {
-        self.require_ethernet("'llc' is", span)?;
-        let payload = self.payload();
-        let is_length = self.is_length();
-        let novell = self.equals((payload, 0, Width::Half), 0xffff);
-        let not_novell = self.ir.not(novell);
-        let frame = self.ir.and(is_length, not_novell);
-        let Some(kind) = kind else {
-            return Ok(frame);
-        };
-        let control = (payload, 2, Width::Byte);
-        if kind.eq_ignore_ascii_case("i") {
-            let other = self.compare(Comparison::Intersects, control, 0x01);
-            let information = self.ir.not(other);
-            return Ok(self.ir.and(frame, information));
-        }
-        let (mask, value) = llc_kind(kind).ok_or_else(|| {
-            Error::meaning(format!("unknown LLC type name \"{}\"", Word(kind)), span)
-                .expected("i, s, u, rr, rnr, rej, ui, ua, disc, dm, sabme, test, xid or frmr")
-        })?;
-        let matches = self.masked(control, mask, value);
-        Ok(self.ir.and(frame, matches))
-    }
-}
-
-/// Mask and value of the control field.
-fn llc_kind(name: &str) -> Option<(u32, u32)> {
-    const SUPERVISORY: u32 = 0x0f;
-    const UNNUMBERED: u32 = 0xef;
-    Some(match name.to_ascii_lowercase().as_str() {
-        "s" => (0x03, 0x01),
-        "u" => (0x03, 0x03),
-        "rr" => (SUPERVISORY, 0x01),
-        "rnr" => (SUPERVISORY, 0x05),
-        "rej" => (SUPERVISORY, 0x09),
-        "ui" => (UNNUMBERED, 0x03),
-        "ua" => (UNNUMBERED, 0x63),
-        "disc" => (UNNUMBERED, 0x43),
-        "dm" => (UNNUMBERED, 0x0f),
-        "sabme" => (UNNUMBERED, 0x6f),
-        "test" => (UNNUMBERED, 0xe3),
-        "xid" => (UNNUMBERED, 0xaf),
-        "frmr" => (UNNUMBERED, 0x87),
-        _ => return None,
-    })
 }

@@ -3,7 +3,7 @@
 //! N is an EtherType, or an 802.2 service access point if it is no larger than a length can be.
 
 use super::Compiler;
-use super::layout::Link;
+use super::links::Link;
 use super::numbers::{LARGEST_LENGTH, ethertype, ppp, sap};
 use crate::error::{Error, Result};
 use crate::ir::predicate::{Comparison, PredicateId};
@@ -19,6 +19,12 @@ const COOKED_802_2: u32 = 4;
 const INET6_LINUX: u32 = 10;
 const INET6_ELSEWHERE: [u32; 3] = [30, 24, 28];
 const INET: u32 = 2;
+const INET6_SOLARIS: u32 = 26;
+
+/// What Juniper's headers begin with, in three bytes.
+const JUNIPER_MAGIC: u32 = 0x4d47_4300;
+/// ANSI/ASHRAE 135 9.3: the preamble of a frame, in two bytes.
+const BACNET_PREAMBLE: u32 = 0x55ff_0000;
 
 impl Compiler<'_> {
     /// The link layer in force carries `number`.
@@ -27,18 +33,43 @@ impl Compiler<'_> {
             return self.mpls_carries(number, span);
         }
         Ok(match self.layout.link_type {
-            Link::Ethernet => self.ethernet_carries(number),
+            Link::Ethernet | Link::NetAnalyzer => {
+                let carried = self.ethernet_carries(number);
+                self.unless_lane_control(carried)
+            }
             Link::Cooked => self.cooked_carries(number),
-            Link::Cooked2 => self.type_is(number),
-            Link::Ppp => self.type_is(ppp::from_ethertype(number)),
-            Link::Raw => self.raw_carries(number),
+            Link::Cooked2 | Link::EtherType => self.type_is(number),
+            Link::Ppp | Link::PppFramed | Link::PppDirected => {
+                self.type_is(ppp::from_ethertype(number))
+            }
+            Link::PppBsdOs => self.ppp_bsd_os_carries(number),
+            Link::CiscoHdlc => self.cisco_hdlc_carries(number),
+            Link::FrameRelay => self.frame_relay_carries(number),
+            Link::Raw | Link::Slip => self.raw_carries(number),
             Link::Ipv4 => self.ir.truth(number == ethertype::IP),
             Link::Ipv6 => self.ir.truth(number == ethertype::IP6),
             Link::Null | Link::Loop => self.loopback_carries(number),
+            Link::TokenRing | Link::Fddi | Link::FibreChannel | Link::Llc | Link::Clip => {
+                self.llc_carries(number)
+            }
+            Link::SunAtm => self.atm_carries(number),
+            Link::Wlan(_) => self.wlan_carries(number),
+            Link::Arcnet => self.arcnet_carries(number),
+            Link::LocalTalk => self.ir.truth(number == ethertype::ATALK),
+            Link::PfLog => self.family_carries(number, INET6_LINUX),
+            Link::IpNet => self.family_carries(number, INET6_SOLARIS),
+            Link::Juniper => self.begins_with(0xffff_ff00, JUNIPER_MAGIC),
+            Link::BacnetMsTp => self.begins_with(0xffff_0000, BACNET_PREAMBLE),
+            Link::Mtp2 | Link::Opaque => {
+                let link = self.layout.description();
+                let message = format!("{link} link-layer type filtering not implemented");
+                return Err(Error::unsupported(message, span)
+                    .expected("`link[N]`, `len` or what is only of this link type"));
+            }
         })
     }
 
-    fn type_is(&mut self, number: u32) -> PredicateId {
+    pub(super) fn type_is(&mut self, number: u32) -> PredicateId {
         if self.layout.hides_header() {
             return self.metadata_is(Metadata::Protocol, number);
         }
@@ -124,13 +155,13 @@ impl Compiler<'_> {
         self.ir.any(alternatives)
     }
 
-    fn both_saps(&mut self, sap: u32) -> PredicateId {
+    pub(super) fn both_saps(&mut self, sap: u32) -> PredicateId {
         let payload = self.payload();
         self.equals((payload, 0, Width::Half), sap << 8 | sap)
     }
 
     /// An 802.2 header with SNAP for this EtherType (RFC 1042; AppleTalk has Apple's own code).
-    fn snap(&mut self, number: u32) -> PredicateId {
+    pub(super) fn snap(&mut self, number: u32) -> PredicateId {
         let organisation: [u8; 3] = match number {
             ethertype::ATALK => [0x08, 0x00, 0x07],
             _ => [0; 3],
@@ -165,6 +196,23 @@ impl Compiler<'_> {
         let tests: Vec<_> =
             tests.map(|family| self.equals((link, 0, Width::Word), family)).collect();
         self.ir.any(tests)
+    }
+
+    /// The byte that is an address family, as PF's log and Solaris's `ipnet` have it.
+    fn family_carries(&mut self, number: u32, inet6: u32) -> PredicateId {
+        let family = match number {
+            ethertype::IP => INET,
+            ethertype::IP6 => inet6,
+            _ => return self.ir.truth(false),
+        };
+        let link = self.link();
+        self.equals((link, 1, Width::Byte), family)
+    }
+
+    /// The header is of its kind; what it carries it does not say.
+    fn begins_with(&mut self, mask: u32, magic: u32) -> PredicateId {
+        let link = self.link();
+        self.masked((link, 0, Width::Word), mask, magic)
     }
 
     /// Behind the last MPLS label nothing says what follows but the IP version.

@@ -2,29 +2,42 @@
 //!
 //! - [`resolver`]: names to numbers
 //! - [`layout`]: where the headers are at this point of the expression
+//! - [`links`]: the link types, and where their headers lie
 //! - [`linktype`]: "the link layer carries protocol N", for each link layer
+//! - [`llc`], [`wlan`], [`arcnet`], [`atm`], [`wan`], [`pf`], [`ss7`]: families of link layers, and the
+//!   primitives that are theirs
+//! - [`radio`]: headers whose length the packet says
 //! - [`operand`]: qualifiers and operand to one of the following
-//! - [`host`], [`port`], [`protocol`], [`link`]: the primitives
+//! - [`host`], [`port`], [`protocol`], [`mac`], [`link`]: the primitives
 //! - [`encapsulation`], [`tunnel`]: the primitives that move the headers
 //! - [`relation`]: comparisons of arithmetic expressions
 //! - [`numbers`]: protocol numbers
 //!
 //! The meaning is that of the program that libpcap 1.10.3 makes unoptimised: which bytes are looked
-//! at, in which order. What libpcap refuses is refused; what is only about link types that we do not
-//! know yet is refused by name.
+//! at, in which order. What libpcap refuses is refused.
 
+mod arcnet;
+mod atm;
 mod encapsulation;
 mod host;
 pub(crate) mod layout;
 mod link;
+pub(crate) mod links;
 mod linktype;
+mod llc;
+mod mac;
 pub(crate) mod numbers;
 mod operand;
+mod pf;
 mod port;
 mod protocol;
+mod radio;
 mod relation;
 pub(crate) mod resolver;
+mod ss7;
 mod tunnel;
+mod wan;
+mod wlan;
 
 use crate::error::Result;
 use crate::ir::Ir;
@@ -32,20 +45,26 @@ use crate::ir::predicate::PredicateId;
 use crate::options::Options;
 use crate::syntax::ast::{Ast, Connective, Node, NodeId, Qualifiers};
 use crate::syntax::parser::unqualified;
-use layout::{Layout, Link};
+use layout::Layout;
+use links::Entry;
 
 /// The meaning of a whole expression.
 pub(crate) fn analyse(
     ast: &Ast<'_>,
-    link: Link,
+    link: Entry,
     options: &Options<'_>,
 ) -> Result<(Ir, PredicateId)> {
     let mut compiler =
         Compiler { ast, options, layout: Layout::new(link, options.target), ir: Ir::default() };
-    let root = match ast.root {
-        Some(root) => compiler.node(root, None)?.0,
-        None => compiler.ir.truth(true),
+    let Some(root) = ast.root else {
+        let all = compiler.ir.truth(true);
+        return Ok((compiler.ir, all));
     };
+    let lengths = compiler.begin();
+    let (mut root, _) = compiler.node(root, None)?;
+    if let Some(lengths) = lengths {
+        root = compiler.behind_lengths(lengths, root);
+    }
     Ok((compiler.ir, root))
 }
 

@@ -79,6 +79,8 @@ pub(crate) mod isis {
 /// PPP protocol numbers (IANA's registry).
 pub(crate) mod ppp {
     pub(crate) const MPLS: u32 = 0x0281;
+    /// IP as it is, and with its header compressed, or not yet (RFC 1332 4).
+    pub(crate) const IP_FORMS: [u32; 3] = [0x0021, 0x002d, 0x002f];
 
     /// What PPP calls the protocol that Ethernet or 802.2 calls `number`.
     pub(crate) fn from_ethertype(number: u32) -> u32 {

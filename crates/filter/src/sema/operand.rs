@@ -35,9 +35,7 @@ impl Compiler<'_> {
             Operand::Ipv6(address) => self.ipv6(address, 128, qualifiers, span),
             Operand::Ipv6Prefix(address, length) => self.ipv6(address, length, qualifiers, span),
             Operand::Ethernet(address) => self.ethernet_operand(address, qualifiers, span),
-            Operand::Arcnet => {
-                Err(Error::unsupported("ARCnet addresses are supported only on ARCnet", span))
-            }
+            Operand::Arcnet(address) => self.arcnet_host(address, qualifiers, span),
         }
     }
 
@@ -135,7 +133,7 @@ impl Compiler<'_> {
             )
             .expected("`ether host`, `ether src` or `ether dst`"));
         }
-        self.ethernet_host(address, qualifiers.direction, span)
+        self.mac_host(address, qualifiers.direction, span)
     }
 
     fn name(&mut self, name: &str, qualifiers: Qualifiers, span: Span) -> Result<PredicateId> {
@@ -176,7 +174,7 @@ impl Compiler<'_> {
             Some(Protocol::Link) => {
                 let address = self.options.resolver.ethernet(name);
                 let address = address.ok_or_else(|| unknown("ether host", name, span))?;
-                self.ethernet_host(address, qualifiers.direction, span)
+                self.mac_host(address, qualifiers.direction, span)
             }
             Some(Protocol::Decnet) => Err(Error::at(
                 ErrorKind::Name,

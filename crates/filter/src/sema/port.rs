@@ -1,6 +1,7 @@
 //! Ports and ranges of ports.
 
 use super::Compiler;
+use super::host::refuse_wlan;
 use super::numbers::{ethertype, ip};
 use crate::error::{Error, Result};
 use crate::ir::place::PlaceId;
@@ -26,6 +27,8 @@ impl Compiler<'_> {
         qualifiers: Qualifiers,
         span: Span,
     ) -> Result<PredicateId> {
+        let is_range = qualifiers.kind == Some(OperandKind::PortRange);
+        refuse_wlan(qualifiers, if is_range { "for port ranges" } else { "for ports" })?;
         let transports = transports(ports, qualifiers, span)?;
         if ports.first > 65535 || ports.last > 65535 {
             let port = ports.first.max(ports.last);
@@ -36,7 +39,6 @@ impl Compiler<'_> {
             last: ports.first.max(ports.last),
             ..ports
         };
-        let is_range = qualifiers.kind == Some(OperandKind::PortRange);
         let test = PortTest { ports, is_range, direction: qualifiers.direction };
         let over_ipv6 = self.ports_over_ipv6(test, transports, span)?;
         let over_ipv4 = self.ports_over_ipv4(test, transports, span)?;
@@ -109,7 +111,7 @@ impl Compiler<'_> {
                 let both = [at(0), at(2)];
                 self.ir.all(both)
             }
-            None | Some(Direction::Either) => {
+            None | Some(Direction::Either | Direction::Wlan(_)) => {
                 let either = [at(0), at(2)];
                 self.ir.any(either)
             }

@@ -1,6 +1,7 @@
 //! Protocols by name and by number.
 
 use super::Compiler;
+use super::links::Link;
 use super::numbers::{ethertype, ip, isis, osi, sap};
 use crate::error::{Error, Result};
 use crate::ir::predicate::{Chain, IpVersion, Predicate, PredicateId, Test};
@@ -15,6 +16,8 @@ impl Compiler<'_> {
         match protocol {
             P::Link => Err(Error::meaning("link layer applied in wrong context", span)
                 .expected("something about the link layer, such as `ether host`")),
+            P::Radio => Err(Error::meaning("'radio' is not a valid protocol type", span)
+                .expected("bytes of the radio's header such as `radio[0]`")),
             P::Ip => self.carries(ethertype::IP, span),
             P::Ip6 => self.carries(ethertype::IP6, span),
             P::Arp => self.carries(ethertype::ARP, span),
@@ -123,10 +126,15 @@ impl Compiler<'_> {
         Ok(self.ir.and(carried, matches))
     }
 
+    /// Frame Relay names OSI's protocols itself, and Cisco HDLC has a byte of padding before them.
     fn over_osi(&mut self, number: u32, span: Span) -> Result<PredicateId> {
+        if self.layout.mpls_labels == 0 && self.layout.link_type == Link::FrameRelay {
+            return Ok(self.frame_relay_identifier(number));
+        }
+        let padding = u32::from(self.layout.link_type == Link::CiscoHdlc);
         let carried = self.carries(sap::OSI, span)?;
         let network = self.network_llc();
-        let matches = self.equals((network, 0, Width::Byte), number);
+        let matches = self.equals((network, padding, Width::Byte), number);
         Ok(self.ir.and(carried, matches))
     }
 

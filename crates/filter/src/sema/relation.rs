@@ -5,9 +5,10 @@
 //! operator's right operand are lost: `1 + tcp[0] = 5` loads from any packet.
 
 use super::Compiler;
+use super::links::{Link, Radio};
 use super::numbers::{ethertype, ip};
 use crate::error::{Error, Result};
-use crate::ir::place::PlaceId;
+use crate::ir::place::{Place, PlaceId};
 use crate::ir::predicate::{Comparison, PredicateId};
 use crate::ir::value::{Load, Value, ValueId, Width};
 use crate::syntax::Span;
@@ -32,14 +33,7 @@ impl Compiler<'_> {
         right: ArithmeticId,
     ) -> Result<PredicateId> {
         let (left, right) = (self.arithmetic(left)?, self.arithmetic(right)?);
-        let (how, negated) = match relation {
-            Relation::Equal => (Comparison::Equal, false),
-            Relation::NotEqual => (Comparison::Equal, true),
-            Relation::Greater => (Comparison::Greater, false),
-            Relation::LessEqual => (Comparison::Greater, true),
-            Relation::GreaterEqual => (Comparison::GreaterEqual, false),
-            Relation::Less => (Comparison::GreaterEqual, true),
-        };
+        let (how, negated) = Comparison::of(relation);
         let mut holds = self.ir.compare(how, left.value, right.value);
         if negated {
             holds = self.ir.not(holds);
@@ -106,6 +100,7 @@ impl Compiler<'_> {
     ) -> Result<(PlaceId, Option<PredicateId>)> {
         match protocol {
             Protocol::Link => Ok((self.whole_link(span)?, inner)),
+            Protocol::Radio => Ok((self.radio_header(span)?, inner)),
             Protocol::Icmp6 => {
                 let ipv6 = self.carries(ethertype::IP6, span)?;
                 let network = self.network();
@@ -129,6 +124,16 @@ impl Compiler<'_> {
                     "`ether`, `ip`, `ip6`, `arp`, `tcp`, `udp`, `icmp` or another header",
                 ))
             }
+        }
+    }
+
+    /// The packet's beginning, where it is a header that a radio wrote.
+    fn radio_header(&mut self, span: Span) -> Result<PlaceId> {
+        match self.layout.link_type {
+            Link::Wlan(Radio::Prism | Radio::Radiotap | Radio::Avs) => {
+                Ok(self.ir.place(Place::PACKET))
+            }
+            _ => Err(Error::unsupported("radio information not present in capture", span)),
         }
     }
 

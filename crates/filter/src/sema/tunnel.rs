@@ -5,7 +5,8 @@
 
 use super::Compiler;
 use super::encapsulation::at_most;
-use super::layout::{Link, Position};
+use super::layout::Position;
+use super::links::Link;
 use super::numbers::ethertype;
 use crate::error::Result;
 use crate::ir::place::{Place, PlaceId};
@@ -13,6 +14,7 @@ use crate::ir::predicate::{Comparison, Predicate, PredicateId};
 use crate::ir::value::{Load, SlotId, Value, ValueId, Width};
 use crate::syntax::Span;
 use crate::syntax::ast::BinaryOperator;
+use linerate_base::LinkType;
 
 /// RFC 8926 3.3
 const GENEVE_PORT: u32 = 6081;
@@ -144,6 +146,8 @@ impl Compiler<'_> {
     fn enter(&mut self, inner: Inner) {
         let at = |slot| Position { constant: 0, slot: Some(slot) };
         self.layout.link_type = Link::Ethernet;
+        self.layout.name = LinkType::ETHERNET;
+        self.layout.emulated = false;
         self.layout.link = at(inner.link);
         self.layout.protocol = at(inner.protocol);
         self.layout.payload = at(inner.payload);

@@ -5,7 +5,7 @@
 //! from its left neighbour (`port 80 or 443`) is found out in [`crate::sema`].
 
 use super::Span;
-use super::token::Protocol;
+use super::token::{Atm, Field, Mtp2, Pf, Protocol, WlanAddress};
 use std::net::Ipv6Addr;
 
 /// Index of a [`Node`].
@@ -68,6 +68,8 @@ pub(crate) enum Direction {
     Destination,
     Either,
     Both,
+    /// One address of an 802.11 frame.
+    Wlan(WlanAddress),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,7 +108,7 @@ pub(crate) enum Operand<'a> {
     Ipv6(Ipv6Addr),
     Ipv6Prefix(Ipv6Addr, u32),
     Ethernet([u8; 6]),
-    Arcnet,
+    Arcnet(u8),
 }
 
 /// A comparison sign.
@@ -139,6 +141,20 @@ pub(crate) enum Primitive<'a> {
     Geneve(Option<u32>),
     Vxlan(Option<u32>),
     Llc(Option<&'a str>),
+    WlanType(Word<'a>, Option<Word<'a>>),
+    WlanSubtype(&'a str),
+    WlanDirection(Word<'a>),
+    Atm(Atm),
+    Mtp2(Mtp2),
+    Field(Field, Relation, u32),
+    Pf(Pf, Word<'a>),
+}
+
+/// A name, or its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Word<'a> {
+    Name(&'a str),
+    Number(u32),
 }
 
 /// The sign of `byte N sign V`.

@@ -35,11 +35,6 @@ impl<'a> Lexer<'a> {
         Self { text, position: 0 }
     }
 
-    /// The text of what was read at `span`.
-    pub(crate) fn text(&self, span: Span) -> &'a str {
-        &self.text[span.start..span.end]
-    }
-
     /// The next token and where it stands; [`Token::End`] again and again at the end.
     pub(crate) fn next_token(&mut self) -> Result<(Token<'a>, Span)> {
         let rest = self.text[self.position..].trim_start_matches([' ', '\t', '\r', '\n']);
@@ -76,7 +71,8 @@ fn escaped(rest: &str) -> Option<Read<'_>> {
 
 fn arcnet(rest: &str) -> Option<Read<'_>> {
     let digits = hex_digits(&rest.as_bytes()[1..], 2);
-    (digits > 0).then_some((Ok(Token::Arcnet), 1 + digits))
+    let address = u8::from_str_radix(&rest[1..=digits], 16).ok()?;
+    Some((Ok(Token::Arcnet(address)), 1 + digits))
 }
 
 fn word(rest: &str) -> Option<Read<'_>> {
@@ -383,7 +379,7 @@ mod tests {
     fn colons_in_brackets_are_signs() {
         let signs: Vec<_> = tokens("[0:4]");
         assert_eq!(signs[2], Token::Sign(Sign::Colon));
-        assert_eq!(tokens("$1f $5"), [Token::Arcnet; 2]);
+        assert_eq!(tokens("$1f $5"), [0x1f, 5].map(Token::Arcnet));
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! - [`lexer`]: text to tokens, by longest match, as libpcap 1.10's `scanner.l` has it
 //! - [`ast`]: the tree, in an arena, every node with its [`Span`]
 //! - [`parser`]: tokens to tree, the language of libpcap 1.10's `grammar.y`
+//! - [`primitive`]: terms that begin with a keyword of their own
 //! - [`arithmetic`]: the operands of relations, by operator precedence
 //!
 //! Nothing here knows a link type or looks a name up. What the grammar refuses is refused here; what
@@ -16,6 +17,7 @@ pub(crate) mod ast;
 pub(crate) mod comments;
 pub(crate) mod lexer;
 pub(crate) mod parser;
+mod primitive;
 pub(crate) mod token;
 
 /// A piece of the expression's text, in bytes.

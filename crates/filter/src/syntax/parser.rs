@@ -12,11 +12,11 @@
 use super::Span;
 use super::arithmetic;
 use super::ast::{
-    ArithmeticId, Ast, ByteTest, Connective, Direction, Node, NodeId, Operand, OperandKind,
-    Primitive, Qualifiers, Relation,
+    ArithmeticId, Ast, Connective, Direction, Node, NodeId, Operand, OperandKind, Primitive,
+    Qualifiers, Relation,
 };
 use super::lexer::Lexer;
-use super::token::{Foreign, Keyword, Protocol, Sign, Token};
+use super::token::{Keyword, Protocol, Sign, Token};
 use crate::error::{Error, ErrorKind, Result};
 
 /// How deep parentheses, brackets and operators may be nested.
@@ -66,7 +66,7 @@ pub(super) struct Parser<'a> {
     pub(super) ast: Ast<'a>,
     pub(super) token: Token<'a>,
     pub(super) span: Span,
-    previous: Span,
+    pub(super) previous: Span,
     nesting: u32,
 }
 
@@ -111,13 +111,6 @@ impl<'a> Parser<'a> {
             _ => "this does not belong here",
         };
         Error::syntax(format!("syntax error: {found}"), self.span).expected(expected)
-    }
-
-    fn foreign(&self, foreign: Foreign) -> Error {
-        let word = self.lexer.text(self.span);
-        let message =
-            format!("'{word}' is only for {foreign}, for which filters are not supported yet");
-        Error::unsupported(message, self.span)
     }
 
     /// Runs `inner` one level deeper.
@@ -202,9 +195,6 @@ impl<'a> Parser<'a> {
             Token::Keyword(Keyword::Protocol(protocol)) if allow.terms => {
                 self.protocol(protocol)?
             }
-            Token::Keyword(Keyword::Foreign(foreign)) if allow.terms => {
-                return Err(self.foreign(foreign));
-            }
             Token::Keyword(keyword) if allow.terms => Parsed::Term(self.keyword(keyword)?),
             _ if allow.operands => Parsed::Operand(self.operand()?),
             _ => return Err(self.unexpected("a filter such as `tcp`, `host` or `port`")),
@@ -277,19 +267,15 @@ impl<'a> Parser<'a> {
             Token::Keyword(Keyword::Multicast) => {
                 self.primitive(Primitive::Multicast(Some(protocol)), span).map(Parsed::Term)
             }
-            Token::Keyword(Keyword::Foreign(foreign)) => Err(self.foreign(foreign)),
+            Token::Keyword(
+                keyword @ (Keyword::WlanType | Keyword::WlanSubtype | Keyword::WlanDirection),
+            ) => self.wlan(keyword).map(Parsed::Term),
             _ => Ok(Parsed::Term(self.ast.push(Node::Protocol(protocol, span)))),
         }
     }
 
-    /// A primitive whose last token is at hand.
-    fn primitive(&mut self, primitive: Primitive<'a>, start: Span) -> Result<NodeId> {
-        let span = start.to(self.advance()?);
-        Ok(self.ast.push(Node::Primitive(primitive, span)))
-    }
-
     /// `dir type operand`, the protocol already read.
-    fn qualified(&mut self, protocol: Option<Protocol>, start: Span) -> Result<NodeId> {
+    pub(super) fn qualified(&mut self, protocol: Option<Protocol>, start: Span) -> Result<NodeId> {
         let direction = self.direction()?;
         let kind = self.kind(direction.is_some())?;
         let span = start.to(self.previous);
@@ -303,6 +289,10 @@ impl<'a> Parser<'a> {
         let (one, other) = match self.token {
             Token::Keyword(Keyword::Src) => (Direction::Source, Keyword::Dst),
             Token::Keyword(Keyword::Dst) => (Direction::Destination, Keyword::Src),
+            Token::Keyword(Keyword::Wlan(address)) => {
+                self.advance()?;
+                return Ok(Some(Direction::Wlan(address)));
+            }
             _ => return Ok(None),
         };
         self.advance()?;
@@ -341,7 +331,7 @@ impl<'a> Parser<'a> {
             Token::Dotted(address) => return self.dotted(address),
             Token::Ipv6(address) => return self.ipv6(address),
             Token::Ethernet(address) => Operand::Ethernet(address),
-            Token::Arcnet => Operand::Arcnet,
+            Token::Arcnet(address) => Operand::Arcnet(address),
             Token::Keyword(_) => {
                 let hint = "a name, number or address; write \\ before a name that is a keyword";
                 return Err(self.unexpected(hint));
@@ -386,87 +376,6 @@ impl<'a> Parser<'a> {
             _ => Err(self.unexpected(expected)),
         }
     }
-
-    /// A term that begins with a keyword other than a protocol.
-    fn keyword(&mut self, keyword: Keyword) -> Result<NodeId> {
-        if starts_qualifiers(keyword) {
-            return self.qualified(None, self.span);
-        }
-        let start = self.span;
-        let primitive = match keyword {
-            Keyword::Broadcast => return self.primitive(Primitive::Broadcast(None), start),
-            Keyword::Multicast => return self.primitive(Primitive::Multicast(None), start),
-            Keyword::Inbound => return self.primitive(Primitive::Inbound, start),
-            Keyword::Outbound => return self.primitive(Primitive::Outbound, start),
-            Keyword::PppoeDiscovery => return self.primitive(Primitive::PppoeDiscovery, start),
-            Keyword::Rnr => return Err(self.foreign(Foreign::Pf)),
-            Keyword::Llc => return self.llc(),
-            Keyword::Byte => return self.byte(),
-            Keyword::Less => Primitive::Less(self.argument()?),
-            Keyword::Greater => Primitive::Greater(self.argument()?),
-            Keyword::IfIndex => Primitive::IfIndex(self.argument()?),
-            Keyword::Vlan => Primitive::Vlan(self.optional_argument()?),
-            Keyword::Mpls => Primitive::Mpls(self.optional_argument()?),
-            Keyword::PppoeSession => Primitive::PppoeSession(self.optional_argument()?),
-            Keyword::Geneve => Primitive::Geneve(self.optional_argument()?),
-            Keyword::Vxlan => Primitive::Vxlan(self.optional_argument()?),
-            _ => return Err(self.unexpected("a filter such as `tcp`, `host` or `port`")),
-        };
-        Ok(self.ast.push(Node::Primitive(primitive, start.to(self.previous))))
-    }
-
-    fn argument(&mut self) -> Result<u32> {
-        self.advance()?;
-        self.number("a number").map(|(number, _)| number)
-    }
-
-    /// A number, perhaps in parentheses, if there is one.
-    fn optional_argument(&mut self) -> Result<Option<u32>> {
-        self.advance()?;
-        match self.token {
-            Token::Number(_) | Token::Sign(Sign::Open) => self.enclosed_number().map(Some),
-            _ => Ok(None),
-        }
-    }
-
-    fn enclosed_number(&mut self) -> Result<u32> {
-        let mut open = 0;
-        while self.accept(Sign::Open)? {
-            open += 1;
-        }
-        let (number, _) = self.number("a number")?;
-        for _ in 0..open {
-            self.expect(Sign::Close, "`)`")?;
-        }
-        Ok(number)
-    }
-
-    fn llc(&mut self) -> Result<NodeId> {
-        let start = self.advance()?;
-        match self.token {
-            Token::Name(name) => self.primitive(Primitive::Llc(Some(name)), start),
-            Token::Keyword(Keyword::Rnr) => self.primitive(Primitive::Llc(Some("rnr")), start),
-            _ => Ok(self.ast.push(Node::Primitive(Primitive::Llc(None), start))),
-        }
-    }
-
-    /// `byte N sign V`
-    fn byte(&mut self) -> Result<NodeId> {
-        let start = self.span;
-        let index = self.argument()?;
-        let test = match self.token {
-            Token::Sign(Sign::Equal) => ByteTest::Equal,
-            Token::Sign(Sign::Less) => ByteTest::Less,
-            Token::Sign(Sign::Greater) => ByteTest::Greater,
-            Token::Sign(Sign::Ampersand) => ByteTest::And,
-            Token::Sign(Sign::Bar) => ByteTest::Or,
-            _ => return Err(self.unexpected("`=`, `<`, `>`, `&` or `|`")),
-        };
-        self.advance()?;
-        let (value, end) = self.number("a number")?;
-        let byte = Primitive::Byte(index, test, value);
-        Ok(self.ast.push(Node::Primitive(byte, start.to(end))))
-    }
 }
 
 /// The error of an operand to which no qualifiers belong.
@@ -475,12 +384,13 @@ pub(crate) fn unqualified(span: Span) -> Error {
         .expected("`host`, `port` or another qualifier before it")
 }
 
-fn starts_qualifiers(keyword: Keyword) -> bool {
+pub(super) fn starts_qualifiers(keyword: Keyword) -> bool {
     use Keyword::{Dst, Gateway, Host, Net, Port, PortRange, Proto, ProtoChain, Src};
     matches!(keyword, Src | Dst | Host | Net | Port | PortRange | Proto | ProtoChain | Gateway)
+        || matches!(keyword, Keyword::Wlan(_))
 }
 
-fn comparison(token: Token<'_>) -> Option<Relation> {
+pub(super) fn comparison(token: Token<'_>) -> Option<Relation> {
     match token {
         Token::Sign(Sign::Equal) => Some(Relation::Equal),
         Token::Sign(Sign::NotEqual) => Some(Relation::NotEqual),

@@ -19,7 +19,7 @@ pub(crate) enum Token<'a> {
     /// A MAC address in any of its five notations.
     Ethernet([u8; 6]),
     /// `$1f`, an ARCnet address.
-    Arcnet,
+    Arcnet(u8),
     /// A keyword, aliases folded together.
     Keyword(Keyword),
     /// A sign.
@@ -73,6 +73,8 @@ pub(crate) enum Protocol {
     Pim,
     Vrrp,
     Carp,
+    /// The pseudo-header before an 802.11 frame.
+    Radio,
     Ip6,
     Icmp6,
     Ah,
@@ -103,9 +105,13 @@ pub(crate) enum Protocol {
 impl Protocol {
     /// The keyword.
     pub(crate) fn name(self) -> &'static str {
-        let named = KEYWORDS.iter().find(|(_, k)| *k == Keyword::Protocol(self));
-        named.map_or("", |(name, _)| name)
+        word(Keyword::Protocol(self))
     }
+}
+
+/// The first keyword of a kind, for messages.
+pub(crate) fn word(keyword: Keyword) -> &'static str {
+    KEYWORDS.iter().find(|(_, known)| *known == keyword).map_or("", |(word, _)| word)
 }
 
 impl fmt::Display for Protocol {
@@ -146,30 +152,82 @@ pub(crate) enum Keyword {
     Llc,
     /// `rnr` and `rulenum`: a kind of LLC frame, or a rule number of PF's log.
     Rnr,
-    /// A word that is only about link types other than ours.
-    Foreign(Foreign),
+    /// A field of PF's log.
+    Pf(Pf),
+    WlanType,
+    WlanSubtype,
+    WlanDirection,
+    /// One of a frame's addresses, a direction among qualifiers.
+    Wlan(WlanAddress),
+    /// A kind of ATM cell.
+    Atm(Atm),
+    /// A kind of MTP2 signal unit.
+    Mtp2(Mtp2),
+    /// A number in a header of ATM or of SS7.
+    Field(Field),
 }
 
-/// The link types, none of them supported, that a [`Keyword::Foreign`] is about.
+/// Fields of PF's log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Foreign {
-    Wlan,
-    Pf,
-    Atm,
-    Mtp2,
-    Ss7,
+pub(crate) enum Pf {
+    Interface,
+    Ruleset,
+    Rule,
+    SubRule,
+    Reason,
+    Action,
 }
 
-impl fmt::Display for Foreign {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Wlan => "802.11",
-            Self::Pf => "PF's log",
-            Self::Atm => "raw ATM",
-            Self::Mtp2 => "MTP2",
-            Self::Ss7 => "SS7",
-        })
-    }
+/// The addresses of an 802.11 frame, by place and by role.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WlanAddress {
+    First,
+    Second,
+    Third,
+    Fourth,
+    Receiver,
+    Transmitter,
+}
+
+/// Kinds of ATM cells: by pseudo-header, by virtual channel, by the message in them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Atm {
+    Lane,
+    MetaSignalling,
+    Broadcast,
+    Oam,
+    OamEndToEnd,
+    OamSegment,
+    Signalling,
+    Ilmi,
+    Connect,
+    MetaConnect,
+}
+
+/// Signal units, with the length field of 6 bits or that of high-speed links, of 9.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mtp2 {
+    FillIn,
+    LinkStatus,
+    Message,
+    FastFillIn,
+    FastLinkStatus,
+    FastMessage,
+}
+
+/// Numbers of headers that are compared by keyword; `Fast` ones are of high-speed links.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Field {
+    Vpi,
+    Vci,
+    Sio,
+    Opc,
+    Dpc,
+    Sls,
+    FastSio,
+    FastOpc,
+    FastDpc,
+    FastSls,
 }
 
 /// What `word` means, if it means anything.
@@ -187,8 +245,8 @@ macro_rules! keywords {
     ($($name:literal $keyword:ident $(($argument:ident))?,)*) => {
         &[$(($name, keywords!(@ $keyword $($argument)?))),*]
     };
-    (@ Protocol $argument:ident) => { Keyword::Protocol(Protocol::$argument) };
-    (@ Foreign $argument:ident) => { Keyword::Foreign(Foreign::$argument) };
+    (@ Wlan $argument:ident) => { Keyword::Wlan(WlanAddress::$argument) };
+    (@ $keyword:ident $argument:ident) => { Keyword::$keyword($keyword::$argument) };
     (@ $keyword:ident) => { Keyword::$keyword };
 }
 
@@ -200,7 +258,7 @@ const KEYWORDS: &[(&str, Keyword)] = keywords! {
     "arp" Protocol(Arp), "rarp" Protocol(Rarp), "ip" Protocol(Ip),
     "sctp" Protocol(Sctp), "tcp" Protocol(Tcp), "udp" Protocol(Udp),
     "icmp" Protocol(Icmp), "igmp" Protocol(Igmp), "igrp" Protocol(Igrp), "pim" Protocol(Pim),
-    "vrrp" Protocol(Vrrp), "carp" Protocol(Carp), "radio" Foreign(Wlan),
+    "vrrp" Protocol(Vrrp), "carp" Protocol(Carp), "radio" Protocol(Radio),
     "ip6" Protocol(Ip6), "icmp6" Protocol(Icmp6), "ah" Protocol(Ah), "esp" Protocol(Esp),
     "atalk" Protocol(Atalk), "aarp" Protocol(Aarp), "decnet" Protocol(Decnet),
     "lat" Protocol(Lat), "sca" Protocol(Sca), "moprc" Protocol(Moprc), "mopdl" Protocol(Mopdl),
@@ -211,25 +269,25 @@ const KEYWORDS: &[(&str, Keyword)] = keywords! {
     "stp" Protocol(Stp), "ipx" Protocol(Ipx), "netbeui" Protocol(Netbeui),
     "host" Host, "net" Net, "mask" Mask, "port" Port, "portrange" PortRange,
     "proto" Proto, "protochain" ProtoChain, "gateway" Gateway,
-    "type" Foreign(Wlan), "subtype" Foreign(Wlan), "direction" Foreign(Wlan), "dir" Foreign(Wlan),
-    "address1" Foreign(Wlan), "addr1" Foreign(Wlan), "address2" Foreign(Wlan),
-    "addr2" Foreign(Wlan), "address3" Foreign(Wlan), "addr3" Foreign(Wlan),
-    "address4" Foreign(Wlan), "addr4" Foreign(Wlan), "ra" Foreign(Wlan), "ta" Foreign(Wlan),
+    "type" WlanType, "subtype" WlanSubtype, "direction" WlanDirection, "dir" WlanDirection,
+    "address1" Wlan(First), "addr1" Wlan(First), "address2" Wlan(Second), "addr2" Wlan(Second),
+    "address3" Wlan(Third), "addr3" Wlan(Third), "address4" Wlan(Fourth), "addr4" Wlan(Fourth),
+    "ra" Wlan(Receiver), "ta" Wlan(Transmitter),
     "less" Less, "greater" Greater, "byte" Byte, "broadcast" Broadcast, "multicast" Multicast,
     "len" Len, "length" Len, "inbound" Inbound, "outbound" Outbound, "ifindex" IfIndex,
     "vlan" Vlan, "mpls" Mpls, "pppoed" PppoeDiscovery, "pppoes" PppoeSession,
     "geneve" Geneve, "vxlan" Vxlan, "llc" Llc,
-    "lane" Foreign(Atm), "metac" Foreign(Atm), "bcc" Foreign(Atm), "oam" Foreign(Atm),
-    "oamf4" Foreign(Atm), "oamf4ec" Foreign(Atm), "oamf4sc" Foreign(Atm), "sc" Foreign(Atm),
-    "ilmic" Foreign(Atm), "vpi" Foreign(Atm), "vci" Foreign(Atm), "connectmsg" Foreign(Atm),
-    "metaconnect" Foreign(Atm),
-    "on" Foreign(Pf), "ifname" Foreign(Pf), "rset" Foreign(Pf), "ruleset" Foreign(Pf),
-    "rnr" Rnr, "rulenum" Rnr, "srnr" Foreign(Pf), "subrulenum" Foreign(Pf),
-    "reason" Foreign(Pf), "action" Foreign(Pf),
-    "fisu" Foreign(Mtp2), "lssu" Foreign(Mtp2), "lsu" Foreign(Mtp2), "msu" Foreign(Mtp2),
-    "hfisu" Foreign(Mtp2), "hlssu" Foreign(Mtp2), "hmsu" Foreign(Mtp2),
-    "sio" Foreign(Ss7), "opc" Foreign(Ss7), "dpc" Foreign(Ss7), "sls" Foreign(Ss7),
-    "hsio" Foreign(Ss7), "hopc" Foreign(Ss7), "hdpc" Foreign(Ss7), "hsls" Foreign(Ss7),
+    "lane" Atm(Lane), "metac" Atm(MetaSignalling), "bcc" Atm(Broadcast), "oam" Atm(Oam),
+    "oamf4" Atm(Oam), "oamf4ec" Atm(OamEndToEnd), "oamf4sc" Atm(OamSegment), "sc" Atm(Signalling),
+    "ilmic" Atm(Ilmi), "connectmsg" Atm(Connect), "metaconnect" Atm(MetaConnect),
+    "vpi" Field(Vpi), "vci" Field(Vci),
+    "on" Pf(Interface), "ifname" Pf(Interface), "rset" Pf(Ruleset), "ruleset" Pf(Ruleset),
+    "rnr" Rnr, "rulenum" Rnr, "srnr" Pf(SubRule), "subrulenum" Pf(SubRule),
+    "reason" Pf(Reason), "action" Pf(Action),
+    "fisu" Mtp2(FillIn), "lssu" Mtp2(LinkStatus), "lsu" Mtp2(LinkStatus), "msu" Mtp2(Message),
+    "hfisu" Mtp2(FastFillIn), "hlssu" Mtp2(FastLinkStatus), "hmsu" Mtp2(FastMessage),
+    "sio" Field(Sio), "opc" Field(Opc), "dpc" Field(Dpc), "sls" Field(Sls),
+    "hsio" Field(FastSio), "hopc" Field(FastOpc), "hdpc" Field(FastDpc), "hsls" Field(FastSls),
 };
 
 /// Named numbers, as libpcap 1.10.3's scanner has them.

@@ -1,5 +1,7 @@
 //! Packets of every kind that the language can tell apart, for each link type.
 
+mod frames;
+
 use linerate_base::LinkType;
 
 const SOURCE: [u8; 4] = [10, 1, 2, 3];
@@ -12,6 +14,7 @@ pub(crate) fn packets(link_type: LinkType) -> Vec<Vec<u8>> {
     if link_type == LinkType::ETHERNET {
         packets.extend(ethernet_only());
     }
+    packets.extend(frames::others(link_type));
     packets
 }
 
@@ -134,7 +137,7 @@ fn framed(link_type: LinkType, kind: u16, bytes: &[u8]) -> Vec<u8> {
         LinkType::NULL => [&family(kind).to_ne_bytes()[..], bytes].concat(),
         LinkType::LOOP => [&family(kind).to_be_bytes()[..], bytes].concat(),
         LinkType::PPP => [&[0xff, 0x03], &ppp(kind).to_be_bytes()[..], bytes].concat(),
-        _ => bytes.to_vec(),
+        other => frames::framed(other, kind, bytes),
     }
 }
 

@@ -75,6 +75,10 @@ fn expressions() -> impl Iterator<Item = &'static str> {
     lines.filter(|line| !line.is_empty() && !line.starts_with("# "))
 }
 
+/// Link types that interfaces have.
+const IN_KERNEL: [LinkType; 4] =
+    [LinkType::ETHERNET, LinkType::RAW, LinkType::LINUX_SLL2, LinkType::IEEE802_11_RADIOTAP];
+
 #[test]
 fn every_expression_loads_and_means_the_same() {
     if !need::root() {
@@ -82,7 +86,10 @@ fn every_expression_loads_and_means_the_same() {
     }
     for link_type in link_types() {
         let packets = common::packets(link_type);
-        for (number, expression) in expressions().enumerate() {
+        // Those of savefiles alone share the expressions among them.
+        let (first, step) = if IN_KERNEL.contains(&link_type) { (0, 1) } else { (link_type.0, 12) };
+        let chosen = expressions().enumerate().skip(usize::from(first % 12)).step_by(step);
+        for (number, expression) in chosen {
             let Ok(filter) = for_tap(expression, link_type) else { continue };
             let Some(hooked) = at_hooks(&filter) else { continue };
             // Each expression with other packets, each cut somewhere else.

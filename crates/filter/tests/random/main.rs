@@ -5,7 +5,10 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod comparable;
 mod generate;
+#[path = "../common/quirks.rs"]
+mod quirks;
 
 use generate::{expression, soup};
 use linerate_base::LinkType;
@@ -18,7 +21,7 @@ use std::net::Ipv4Addr;
 const SNAPLEN: u32 = 65_535;
 
 fn link_type() -> impl Strategy<Value = LinkType> {
-    prop::sample::select(link_types().collect::<Vec<_>>())
+    prop::sample::select(link_types().chain(quirks::OPAQUE).collect::<Vec<_>>())
 }
 
 /// A packet of `link_type`, perhaps with a byte changed, and how much of it was captured.
@@ -118,7 +121,7 @@ proptest! {
             linerate_lab::need::program("tcpdump", "libpcap0.8");
             return Ok(());
         };
-        if !generate::is_comparable(&text, link_type) {
+        if !comparable::is_comparable(&text, link_type) {
             return Ok(());
         }
         compare(&libpcap, link_type, &text, &packets)?;
@@ -130,7 +133,7 @@ proptest! {
             linerate_lab::need::program("tcpdump", "libpcap0.8");
             return Ok(());
         };
-        if generate::is_comparable(&text, link_type) {
+        if comparable::is_comparable(&text, link_type) {
             compare(&libpcap, link_type, &text, &[])?;
         }
     }
@@ -155,10 +158,9 @@ fn compare(
 ) -> Result<(), TestCaseError> {
     let netmask = Some(Ipv4Addr::new(255, 255, 255, 0));
     let theirs = CompileFor { link_type: link_type.0, snaplen: SNAPLEN, optimise: false, netmask };
-    let loopback = matches!(link_type, LinkType::NULL | LinkType::LOOP);
     let options = Options {
         snaplen: SNAPLEN,
-        target: if loopback { Target::Kernel } else { Target::User },
+        target: if quirks::is_loopback(link_type) { Target::Kernel } else { Target::User },
         metadata: true,
         netmask,
         ..Options::new(link_type, &Hermetic)

@@ -17,15 +17,26 @@ use std::cell::Cell;
 
 use compared::{Compared, Disagreement};
 use linerate::base::LinkType;
-use linerate::filter;
 use peers::Peers;
 use proptest::prelude::*;
 use proptest::sample::select;
 
 /// More than one link type in two is Ethernet, on which most of the language has a meaning.
-/// The link types that filters know, Ethernet as often as all others.
+/// Link types that live captures have. Those of savefiles alone the tests of `filter` compare.
+const LIVE: [LinkType; 8] = [
+    LinkType::LINUX_SLL,
+    LinkType::LINUX_SLL2,
+    LinkType::RAW,
+    LinkType::IPV4,
+    LinkType::IPV6,
+    LinkType::NULL,
+    LinkType::LOOP,
+    LinkType::PPP,
+];
+
+/// Ethernet as often as all others.
 fn any_link_type() -> impl Strategy<Value = LinkType> {
-    prop_oneof![Just(LinkType::ETHERNET), select(filter::link_types().collect::<Vec<_>>())]
+    prop_oneof![Just(LinkType::ETHERNET), select(LIVE.to_vec())]
 }
 
 fn config(cases: u32) -> ProptestConfig {

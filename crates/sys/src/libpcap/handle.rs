@@ -101,6 +101,9 @@ fn dlt(link_type: u16) -> c_int {
     match link_type {
         100 => 11,
         101 => 12,
+        102 => 15,
+        103 => 16,
+        106 => 19,
         other => other.into(),
     }
 }
