@@ -1,4 +1,5 @@
-//! The kernel's description of its own types and functions (BTF), as far as calling them needs it.
+//! The kernel's description of its own types and functions (BTF), as far as calling the functions and reading
+//! the structures needs it.
 //!
 //! Source: `Documentation/bpf/btf.rst` and `linux/btf.h` (Linux 6.18).
 
@@ -14,7 +15,10 @@ const VERSION: u8 = 1;
 /// Bytes of `struct btf_header` and of `struct btf_type`.
 const HEADER: usize = 24;
 const TYPE: usize = 12;
-/// `BTF_KIND_FUNC`.
+/// `BTF_KIND_STRUCT`, `BTF_KIND_UNION`, `BTF_KIND_ENUM`, `BTF_KIND_FUNC`.
+const STRUCTURE: u32 = 4;
+const UNION: u32 = 5;
+const ENUMERATION: u32 = 6;
 const FUNCTION: u32 = 12;
 
 /// Descriptions of types, numbered from 1.
@@ -68,24 +72,89 @@ impl Btf {
 
     /// The number of the function of this name, as an instruction that calls it has it.
     pub fn function(&self, name: &str) -> Option<u32> {
-        let types = &self.bytes[self.types.start..self.types.end];
-        let (mut at, mut id) = (0, 1);
-        while at + TYPE <= types.len() {
-            let (name_offset, info) = (word(types, at)?, word(types, at + 4)?);
-            let (kind, count) = (info >> 24 & 0x1f, info & 0xffff);
-            if kind == FUNCTION && self.has_name(name_offset, name) {
-                return Some(id);
-            }
-            at += TYPE + data_size(kind, count)?;
-            id += 1;
-        }
-        None
+        let mut described = (1..).zip(self.described());
+        described.find_map(|(id, d)| (d.kind == FUNCTION && self.is(d.name, name)).then_some(id))
     }
 
-    fn has_name(&self, offset: u32, name: &str) -> bool {
-        let strings = &self.bytes[self.strings.start..self.strings.end];
-        let string = strings.get(offset as usize..).unwrap_or_default();
+    /// Where `member` lies in the structure, in bytes; one of a part without a name counts as the whole's.
+    pub fn offset(&self, structure: &str, member: &str) -> Option<u32> {
+        let all: Vec<_> = self.described().collect();
+        let named = |d: &&Described| d.kind == STRUCTURE && self.is(d.name, structure);
+        all.iter().filter(named).find_map(|d| self.member(&all, d, member, DEEPEST)).map(|b| b / 8)
+    }
+
+    /// The names of the enumeration's values, in its order.
+    pub fn enumeration(&self, name: &str) -> Vec<(String, u32)> {
+        let named = |d: &Described| d.kind == ENUMERATION && self.is(d.name, name);
+        let Some(found) = self.described().find(named) else { return Vec::new() };
+        let value = |n| Some((found.word(self, 8 * n)?, found.word(self, 8 * n + 4)?));
+        let values = (0..found.count as usize).map_while(value);
+        values.map(|(name, value)| (self.text(name), value)).collect()
+    }
+
+    /// Bits from the beginning of `of` to its member.
+    fn member(&self, all: &[Described], of: &Described, name: &str, depth: u32) -> Option<u32> {
+        (0..of.count as usize).find_map(|n| {
+            let [called, kind, offset] = [0, 4, 8].map(|at| of.word(self, 12 * n + at));
+            // With bit fields among the members the upper bits are a field's width.
+            let offset = offset? & if of.has_bit_fields { 0xff_ffff } else { u32::MAX };
+            match called? {
+                0 if depth > 0 => {
+                    let part = all.get((kind? as usize).checked_sub(1)?)?;
+                    let is_whole = part.kind == STRUCTURE || part.kind == UNION;
+                    let inner = is_whole.then(|| self.member(all, part, name, depth - 1));
+                    inner.flatten()?.checked_add(offset)
+                }
+                called => self.is(called, name).then_some(offset),
+            }
+        })
+    }
+
+    /// All types in order, as far as they are understood.
+    fn described(&self) -> impl Iterator<Item = Described> + '_ {
+        let mut at = self.types.start;
+        std::iter::from_fn(move || {
+            let (name, info) = (word(&self.bytes, at)?, word(&self.bytes, at + 4)?);
+            let (kind, count) = (info >> 24 & 0x1f, info & 0xffff);
+            let data = at + TYPE;
+            at = data + data_size(kind, count)?;
+            let has_bit_fields = info >> 31 != 0;
+            (at <= self.types.end).then_some(Described { name, kind, count, has_bit_fields, data })
+        })
+    }
+
+    fn is(&self, offset: u32, name: &str) -> bool {
+        let string = self.string(offset);
         string.strip_prefix(name.as_bytes()).is_some_and(|rest| rest.first() == Some(&0))
+    }
+
+    fn text(&self, offset: u32) -> String {
+        let name = self.string(offset).split(|byte| *byte == 0).next().unwrap_or_default();
+        String::from_utf8_lossy(name).into_owned()
+    }
+
+    fn string(&self, offset: u32) -> &[u8] {
+        let strings = &self.bytes[self.strings.start..self.strings.end];
+        strings.get(offset as usize..).unwrap_or_default()
+    }
+}
+
+/// How deep parts without a name are looked into.
+const DEEPEST: u32 = 8;
+
+/// One type: `struct btf_type`, and where what belongs to it begins.
+#[derive(Clone, Copy, Debug)]
+struct Described {
+    name: u32,
+    kind: u32,
+    count: u32,
+    has_bit_fields: bool,
+    data: usize,
+}
+
+impl Described {
+    fn word(&self, btf: &Btf, at: usize) -> Option<u32> {
+        word(&btf.bytes[..btf.types.end], self.data + at)
     }
 }
 
@@ -157,9 +226,32 @@ mod tests {
     }
 
     #[test]
-    fn the_kernel_knows_its_functions() {
+    fn members_are_found_in_parts_without_a_name() {
+        let member =
+            |name: u32, kind: u32, bits: u32| [name, kind, bits].map(u32::to_ne_bytes).concat();
+        let whole = |kind: u32, name: u32, count: u32| described(kind, count, name, 0);
+        let types = [
+            whole(UNION, 0, 1),
+            member(5, 3, 64),
+            whole(STRUCTURE, 1, 2),
+            member(0, 1, 128),
+            member(1, 3, 0),
+            whole(ENUMERATION, 1, 1),
+            [5u32, 42].map(u32::to_ne_bytes).concat(),
+        ];
+        let btf = Btf::new(with_header(&types.concat(), b"\0one\0two\0")).unwrap();
+        assert_eq!((btf.offset("one", "two"), btf.offset("one", "one")), (Some(24), Some(0)));
+        assert_eq!((btf.offset("one", "none"), btf.offset("two", "one")), (None, None));
+        assert_eq!(btf.enumeration("one"), [("two".to_owned(), 42)]);
+        assert_eq!(btf.enumeration("two"), []);
+    }
+
+    #[test]
+    fn the_kernel_knows_its_functions_and_structures() {
         match Btf::of_kernel() {
             Ok(btf) => {
+                assert!(btf.offset("sk_buff", "dev").is_some_and(|at| at > 0));
+                assert_eq!(btf.offset("sk_buff", "next"), Some(0));
                 assert!(btf.function("dev_queue_xmit_nit").is_some());
                 assert_eq!(btf.function("no such function"), None);
             }
@@ -171,7 +263,10 @@ mod tests {
         #[test]
         fn no_bytes_make_it_panic(types in vec(any::<u8>(), 0..200), strings in vec(any::<u8>(), 0..20)) {
             let whole = with_header(&types, &strings);
-            let found = Btf::new(whole.clone()).and_then(|btf| btf.function("a"));
+            let found = Btf::new(whole.clone()).and_then(|btf| {
+                let _ = (btf.offset("a", "b"), btf.enumeration("a"));
+                btf.function("a")
+            });
             prop_assert!(found.is_none_or(|id| id > 0));
             let mut damaged = whole;
             damaged.truncate(types.len());

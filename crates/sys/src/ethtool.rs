@@ -5,6 +5,7 @@
 
 mod channels;
 mod clock;
+mod statistics;
 
 use std::ffi::{c_char, c_int};
 use std::io;
@@ -15,6 +16,7 @@ use linerate_base::{Error, ErrorKind, Result};
 
 pub use channels::{receive_queues, set_queues};
 pub use clock::stamps_receipt;
+pub use statistics::statistics;
 
 /// A part of packet processing that a driver, or the kernel in its name, can take over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -202,6 +204,15 @@ unsafe impl Request for DriverInfo {}
 // SAFETY: `SIOCSHWTSTAMP` is for `struct hwtstamp_config`.
 unsafe impl Request for StampRequest {
     const NUMBER: libc::Ioctl = libc::SIOCSHWTSTAMP;
+}
+
+/// How many counters the driver has: `n_stats` of `struct ethtool_drvinfo`.
+fn statistics_count(interface: &str) -> io::Result<usize> {
+    // SAFETY: the structure is plain bytes and numbers, for which all zeroes is valid.
+    let mut info: DriverInfo = unsafe { zeroed() };
+    info.command = GET_DRIVER;
+    call(interface, &mut info)?;
+    Ok(info.counts[1] as usize)
 }
 
 fn value(interface: &str, command: u32, data: u32) -> io::Result<u32> {

@@ -21,6 +21,7 @@
 //! - [`packet_send`]: frames sent through a packet socket
 //! - [`packet_socket`]: packet sockets, and the interfaces as they know them
 //! - [`packet_tx_ring`]: a transmit ring shared with the kernel (`TPACKET_V2`)
+//! - [`perf`]: samples of what processors and threads are doing
 //! - [`prefetch`]: telling the processor which memory will be read soon
 //! - [`process`]: the calling process, and what its children begin with
 //! - [`receive_losses`]: packets that an interface lost before anybody could see them
@@ -52,6 +53,7 @@ pub mod packet_ring;
 pub mod packet_send;
 pub mod packet_socket;
 pub mod packet_tx_ring;
+pub mod perf;
 pub mod prefetch;
 pub mod process;
 pub mod receive_losses;

@@ -10,6 +10,7 @@ mod exchange;
 mod generic;
 mod link;
 mod netdev;
+mod packet_sockets;
 mod route;
 mod socket;
 mod watch;
@@ -20,6 +21,7 @@ pub use link::{
     rename_link, set_link_arp, set_link_mtu, set_link_up,
 };
 pub use netdev::{XdpFeatures, xdp_features};
+pub use packet_sockets::{PacketRing, PacketSocket, packet_sockets};
 pub use route::{Neighbour, ask_neighbour, default_route_links, neighbour, next_hop};
 pub use watch::{LinkChange, LinkWatch};
 
