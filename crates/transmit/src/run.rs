@@ -20,6 +20,8 @@ pub struct Plan<'a> {
     pub count: Option<u64>,
     /// For how long packets are due.
     pub duration: Option<Duration>,
+    /// Threads that share packets which the kernel makes, each with a core of its own; 1 for all else.
+    pub threads: usize,
 }
 
 /// Why sending ended.

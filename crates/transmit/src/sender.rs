@@ -34,7 +34,7 @@ impl Sender {
     pub fn open(plan: &Plan<'_>, name: &str, backend: Option<Backend>) -> Result<Self> {
         match backend {
             Some(Backend::Live) => Self::live(plan, name),
-            None if is_fast(plan) => match Self::live(plan, name) {
+            None if is_fast(plan) || plan.threads > 1 => match Self::live(plan, name) {
                 Err(error) if is_about_live(&error) => {
                     let mut sender = Self::sink(plan, name, None)?;
                     let note = format!("not by live frames, which are faster: {error}");
@@ -71,7 +71,10 @@ impl Sender {
             slots: SLOTS,
             longest: plan.template.longest(),
         })?;
-        let Opened { sink, backend, notes } = opened;
+        let Opened { sink, backend, mut notes } = opened;
+        if plan.threads > 1 {
+            notes.push("one thread sends: several share only packets that the kernel makes".into());
+        }
         Ok(Self { engine: Engine::Sink(sink), backend, notes })
     }
 

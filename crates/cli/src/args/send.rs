@@ -41,6 +41,10 @@ pub(crate) struct SendArgs {
     #[arg(long, value_name = "RATE/TIME", value_parser = ramp, requires = "rate")]
     pub(crate) ramp: Option<Ramp>,
 
+    /// Threads that share the packets, each on a core and by a queue of its own: of packets that the kernel makes.
+    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u8).range(1..))]
+    pub(crate) threads: u8,
+
     /// Decides the order of permutations and what is random; without it, chance does.
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,

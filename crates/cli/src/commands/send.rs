@@ -45,7 +45,8 @@ pub(super) fn run(args: &SendArgs) -> Result<Outcome> {
         return show(args, &template, schedule, count);
     }
     let count = count(args, &template);
-    let plan = Plan { template: &template, pace, count, duration: args.duration };
+    let (duration, threads) = (args.duration, args.threads.into());
+    let plan = Plan { template: &template, pace, count, duration, threads };
     announce(&template, &pace, seed);
     match &args.write {
         Some(path) => write(args, &plan, path),

@@ -13,6 +13,7 @@ pub(crate) mod frames;
 mod index;
 mod program;
 mod sender;
+mod share;
 mod stamp;
 mod watch;
 

@@ -29,7 +29,7 @@ pub(super) mod state {
     pub(crate) const BEGAN: i16 = 8;
     /// When all had been sent; 0 before.
     pub(crate) const ENDED: i16 = 16;
-    /// When the next frame is due, and the rest of the division.
+    /// When the next frame is due, and the rest of the division; before, how long after the beginning the first is due.
     pub(crate) const DUE: i16 = 24;
     pub(crate) const REST: i16 = 32;
     /// Frames that may still be sent without a look at the clock.
@@ -45,6 +45,8 @@ pub(super) mod state {
 #[derive(Debug)]
 pub(super) struct Setup<'a> {
     pub(super) stamp: &'a Stamp,
+    /// From a frame's number to the next one's.
+    pub(super) step: i32,
     /// Nanoseconds that a frame takes, as a fraction; `None` without a limit.
     pub(super) pace: Option<(u64, u64)>,
     /// Frames between two looks at the clock.
@@ -85,7 +87,7 @@ pub(super) fn assemble(setup: &Setup<'_>) -> Vec<Instruction> {
     p.push(Instruction::store(Size::Double, R7, state::LEFT, setup.group as i32));
     p.place(send);
     count(&mut p, state::LEFT, -1);
-    count(&mut p, state::NUMBER, 1);
+    count(&mut p, state::NUMBER, setup.step);
     if let Some((time, rate)) = setup.pace {
         advance(&mut p, time, rate);
     }
@@ -124,7 +126,9 @@ fn begin(p: &mut Assembler) {
     p.push(Instruction::load(Size::Double, R1, R7, state::BEGAN));
     p.jump_if(Test::NotEqual, R1, 0, begun);
     p.push(Instruction::store(Size::Double, R7, state::BEGAN, R0));
-    p.push(Instruction::store(Size::Double, R7, state::DUE, R0));
+    p.push(Instruction::load(Size::Double, R1, R7, state::DUE));
+    p.push(Instruction::alu(Alu::Add, R1, R0));
+    p.push(Instruction::store(Size::Double, R7, state::DUE, R1));
     p.place(begun);
 }
 

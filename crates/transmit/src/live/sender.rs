@@ -1,27 +1,27 @@
 //! Live frames of a template, as a plan has them.
 
-use std::os::fd::{AsFd, AsRawFd};
+use std::iter;
+use std::panic::resume_unwind;
+use std::thread;
 use std::time::Duration;
 
-use linerate_base::{Result, SinkStats};
-use linerate_bpf::extended::Instruction;
-use linerate_sys::bpf::{LiveRun, Map, MapSpec, Program, ProgramKind, ProgramSpec};
+use linerate_base::{Error, ErrorKind, Result, SinkStats};
+use linerate_sys::cpu;
 
 use super::Stamp;
 use super::device::Device;
-use super::program::{self, Setup, control, state};
-use super::watch;
-use crate::pacing::{Gaps, Rate, wire_bits};
+use super::share::{Progress, Share};
+use crate::pacing::{Gaps, wire_bits};
 use crate::run::{End, Plan, Report, Stop};
 
-/// A plan that the kernel carries out, by a program of its own: loaded, and not begun.
+/// A plan that the kernel carries out, by programs of its own: loaded, and not begun.
 #[derive(Debug)]
 pub struct Live {
     frame: Vec<u8>,
     device: Device,
-    state: Map,
-    program: Program,
-    group: u32,
+    shares: Vec<Share>,
+    /// A core for each share; none where there is but one.
+    cores: Vec<usize>,
     count: Option<u64>,
 }
 
@@ -36,49 +36,33 @@ pub fn suits(plan: &Plan<'_>) -> std::result::Result<Stamp, &'static str> {
     Stamp::new(plan.template)
 }
 
-const NAME: &str = "linerate_send";
-
-/// The one key of both maps.
-const KEY: [u8; 4] = [0; 4];
-
 impl Live {
-    /// Loads the program that carries out `plan`, whose `stamp` it is, on the interface called `name`, of the calling
-    /// thread's namespace.
+    /// Loads the programs that carry out `plan`, whose `stamp` it is, on the interface called `name`, of the calling
+    /// thread's namespace: one for each of the plan's threads, which will run on the first cores that the calling
+    /// thread may use.
     ///
     /// # Errors
     /// Of kind `Unsupported` when the device does not take redirected frames; `Permission` without CAP_BPF and
-    /// CAP_NET_ADMIN; `NotFound` without the interface, `Down` when it is down.
+    /// CAP_NET_ADMIN; `NotFound` without the interface, `Down` when it is down; `Invalid` with more threads than cores.
     pub fn new(plan: &Plan<'_>, stamp: &Stamp, name: &str) -> Result<Self> {
         let device = Device::find(name)?;
         device.fits(stamp.frame())?;
-        let wire = Map::new(&MapSpec::device_map(NAME, 1))?;
-        wire.insert(&KEY, &device.index.to_ne_bytes())?;
-        let control = Map::new(&MapSpec::array(NAME, control::SIZE, 1))?;
-        let limit = plan.duration.map_or(u64::MAX, |span| span.as_nanos() as u64);
-        control.insert(&KEY, &bytes(&[plan.count.unwrap_or(u64::MAX), limit]))?;
-        let state = Map::new(&MapSpec::array(NAME, state::SIZE, 1))?;
-        let group = group(plan.pace.rate).max(plan.pace.burst);
-        let program = program::assemble(&Setup {
-            stamp,
-            pace: plan.pace.rate.time_of(stamp.frame().len()),
-            group,
-            wire: wire.as_fd().as_raw_fd(),
-            control: control.as_fd().as_raw_fd(),
-            state: state.as_fd().as_raw_fd(),
-        });
-        let words: Vec<_> = program.iter().map(Instruction::encode).collect();
-        let program = Program::load(&ProgramSpec::new(ProgramKind::Xdp, &words, NAME))?;
-        let frame = stamp.frame().to_vec();
-        Ok(Self { frame, device, state, program, group, count: plan.count })
+        let cores = cores(plan.threads)?;
+        let share = |index| Share::new(plan, stamp, &device, index);
+        let shares = (0..plan.threads).map(share).collect::<Result<_>>()?;
+        Ok(Self { frame: stamp.frame().to_vec(), device, shares, cores, count: plan.count })
     }
 
     /// Sends until the plan is done, or `stop`, which is asked every 10 ms, says true.
     ///
     /// # Errors
-    /// When the kernel does not run the program any further, the interface goes down or away; the report is of what
+    /// When the kernel does not run a program any further, the interface goes down or away; the report is of what
     /// was sent before.
     pub fn run(&self, stop: &Stop<'_>) -> (Report, Result<()>) {
-        let ended = self.send(stop);
+        let ended = match &self.shares[..] {
+            [only] => only.run(&self.frame, &self.device, stop),
+            _ => self.run_all(stop),
+        };
         let report = self.report().map(|report| match &ended {
             Ok(stopped) => Report { end: Some(self.end(&report, *stopped)), ..report },
             Err(_) => report,
@@ -89,15 +73,25 @@ impl Live {
         }
     }
 
-    /// True when it was stopped.
-    fn send(&self, stop: &Stop<'_>) -> Result<bool> {
-        // A call costs some 24 ms, so there shall be one; the watch ends it. Of the loopback interface every namespace
-        // has one.
-        let batch = self.group.min(256);
-        let run = LiveRun { frame: &self.frame, interface: 0, repeat: u32::MAX, batch };
-        let has_ended = || self.number(state::ENDED).map_or(true, |ended| ended != 0);
-        watch::call(&self.program, &run, &self.device, || stop() || has_ended())?;
-        Ok(!has_ended())
+    /// True when any was stopped.
+    fn run_all(&self, stop: &Stop<'_>) -> Result<bool> {
+        let run = |share: &Share, core| {
+            cpu::pin(core)?;
+            share.run(&self.frame, &self.device, stop)
+        };
+        thread::scope(|scope| {
+            let shares = iter::zip(&self.shares, &self.cores);
+            let start = |(share, core): (_, &usize)| {
+                let core = *core;
+                scope.spawn(move || run(share, core))
+            };
+            let threads: Vec<_> = shares.map(start).collect();
+            let join = |thread: thread::ScopedJoinHandle<'_, _>| {
+                thread.join().unwrap_or_else(|panic| resume_unwind(panic))
+            };
+            let ended: Vec<Result<bool>> = threads.into_iter().map(join).collect();
+            ended.into_iter().try_fold(false, |any, stopped| Ok(any | stopped?))
+        })
     }
 
     fn end(&self, report: &Report, stopped: bool) -> End {
@@ -109,49 +103,48 @@ impl Live {
     }
 
     fn report(&self) -> Result<Report> {
-        let submitted = self.number(state::NUMBER)?;
-        let refused = (self.number(state::REFUSED)? + self.device.dropped()).min(submitted);
+        let shares = self.shares.iter().map(Share::progress).collect::<Result<Vec<_>>>()?;
+        let sum = |of: fn(&Progress) -> u64| shares.iter().map(of).sum::<u64>();
+        let submitted = sum(|share| share.submitted);
+        let refused = (sum(|share| share.refused) + self.device.dropped()).min(submitted);
         let sent = submitted - refused;
-        let began = self.number(state::BEGAN)?;
-        let ended = match self.number(state::ENDED)? {
-            0 => linerate_sys::clock::monotonic() as u64,
-            ended => ended,
-        };
-        let elapsed = if began == 0 { 0 } else { ended.saturating_sub(began) };
+        let length = self.frame.len();
+        let lost = shares.iter().map(|share| share.lost).max().unwrap_or_default();
         Ok(Report {
             stats: SinkStats {
                 submitted,
                 sent,
-                sent_bytes: sent * self.frame.len() as u64,
+                sent_bytes: sent * length as u64,
                 refused,
                 pending: 0,
             },
-            wire_bits: submitted * wire_bits(self.frame.len()),
-            elapsed: Duration::from_nanos(elapsed),
-            lost: Duration::from_nanos(self.number(state::LOST)?),
+            wire_bits: submitted * wire_bits(length),
+            elapsed: elapsed(&shares),
+            lost: Duration::from_nanos(lost),
             ..Report::default()
         })
     }
-
-    fn number(&self, offset: i16) -> Result<u64> {
-        let value = self.state.lookup(&KEY)?.unwrap_or_default();
-        let at = offset as usize;
-        Ok(value
-            .get(at..at + 8)
-            .map_or(0, |b| u64::from_ne_bytes(b.try_into().expect("eight bytes"))))
-    }
 }
 
-fn bytes(numbers: &[u64]) -> Vec<u8> {
-    numbers.iter().flat_map(|number| number.to_ne_bytes()).collect()
+/// From the first frame of any share to the end of the last.
+fn elapsed(shares: &[Progress]) -> Duration {
+    let began = shares.iter().map(|share| share.began).filter(|began| *began > 0).min();
+    let ended = shares.iter().map(|share| share.ended).max();
+    Duration::from_nanos(began.zip(ended).map_or(0, |(began, ended)| ended.saturating_sub(began)))
 }
 
-/// Frames between two looks at the clock, which are also passed on together: one by one where there is time for it.
-fn group(rate: Rate) -> u32 {
-    match rate {
-        Rate::Frames(..2_500_000_000) | Rate::Bits(..1_680_000_000) => 1,
-        Rate::Frames(..5_000_000_000) | Rate::Bits(..3_360_000_000) => 4,
-        Rate::Frames(..8_000_000_000) | Rate::Bits(..5_376_000_000) => 16,
-        _ => 64,
+/// A core for each of several threads.
+fn cores(threads: usize) -> Result<Vec<usize>> {
+    let mut cores = if threads > 1 { cpu::allowed()? } else { Vec::new() };
+    if threads > cores.len().max(1) {
+        let answered = format!("this process may use {} cores", cores.len());
+        return Err(Error::new(
+            ErrorKind::Invalid,
+            format!("send with {threads} threads"),
+            answered,
+        )
+        .advise("a thread that sends live frames needs a core of its own"));
     }
+    cores.truncate(threads);
+    Ok(cores)
 }

@@ -39,7 +39,7 @@ pub(crate) fn template(host: &Host, text: &str) -> Template {
 /// A plan that sends a template once, as fast as it can.
 pub(crate) fn once(template: &Template) -> Plan<'_> {
     let count = Some(u64::try_from(template.count()).unwrap());
-    Plan { template, pace: Pace::new(Rate::Unlimited), count, duration: None }
+    Plan { template, pace: Pace::new(Rate::Unlimited), count, duration: None, threads: 1 }
 }
 
 pub(crate) fn open_on(host: &Host, backend: Option<Backend>, longest: usize) -> Result<Opened> {

@@ -53,7 +53,7 @@ fn during(
     let template = template(a, &format!("IP(dst='{}')/UDP()", lab.host("b").ipv4()));
     let duration = Some(Duration::from_secs(20));
     let plan =
-        Plan { template: &template, pace: Pace::new(Rate::Frames(500_000)), count: None, duration };
+        Plan { pace: Pace::new(Rate::Frames(500_000)), count: None, duration, ..once(&template) };
     std::thread::scope(|scope| {
         let sending = scope.spawn(|| send(a, backend, &plan));
         std::thread::sleep(Duration::from_millis(200));

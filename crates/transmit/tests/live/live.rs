@@ -1,11 +1,15 @@
 //! Live frames: a program sends, and what it sends arrives.
 
 use std::collections::HashSet;
+use std::os::fd::{AsFd, AsRawFd};
 use std::time::Duration;
 
 use linerate_base::{ErrorKind, Result};
-use linerate_lab::{Host, Lab};
-use linerate_sys::netlink;
+use linerate_bpf::extended::Register::{R0, R1, R2};
+use linerate_bpf::extended::{Alu, Assembler, Instruction, Size};
+use linerate_lab::{Host, Lab, Offload, need};
+use linerate_sys::bpf::{Link, Map, MapSpec, Program, ProgramKind, ProgramSpec, XdpMode};
+use linerate_sys::{cpu, netlink};
 use linerate_transmit::live::{Live, suits};
 use linerate_transmit::pacing::{Gaps, Pace, Rate};
 use linerate_transmit::sink::Backend;
@@ -49,7 +53,7 @@ fn a_time_ends_it_with_a_rate_and_without() {
         [(Rate::Frames(50_000_000), 1), (Rate::Frames(50_000_000), 8), (Rate::Unlimited, 1)]
     {
         let pace = Pace { burst, ..Pace::new(rate) };
-        let plan = Plan { template: &template, pace, count: None, duration: Some(duration) };
+        let plan = Plan { pace, count: None, duration: Some(duration), ..once(&template) };
         let report = send(a, &plan).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(report.end, Some(End::Time));
         if rate == Rate::Unlimited {
@@ -58,6 +62,61 @@ fn a_time_ends_it_with_a_rate_and_without() {
             assert_keeps_rate(&report, duration, Duration::from_micros(20), burst);
         }
     }
+}
+
+/// A program that counts packets by the queue that they came to and drops them, and where it counts.
+fn count_queues(host: &Host) -> (Link, Map) {
+    /// `rx_queue_index` in `struct xdp_md`.
+    const QUEUE: i16 = 16;
+    /// `enum xdp_action`.
+    const XDP_DROP: i32 = 1;
+    let counts = Map::new(&MapSpec::array("queues", 16, 1)).unwrap();
+    let mut p = Assembler::new();
+    p.push(Instruction::load(Size::Word, R2, R1, QUEUE));
+    p.push(Instruction::alu(Alu::And, R2, 1));
+    p.push(Instruction::alu(Alu::Lsh, R2, 3));
+    p.extend(Instruction::load_map_value(R1, counts.as_fd().as_raw_fd(), 0));
+    p.push(Instruction::alu(Alu::Add, R1, R2));
+    p.push(Instruction::mov(R2, 1));
+    p.push(Instruction::atomic_add(Size::Double, R1, 0, R2));
+    p.extend([Instruction::mov(R0, XDP_DROP), Instruction::exit()]);
+    let words: Vec<_> = p.finish().unwrap().iter().map(Instruction::encode).collect();
+    let program = Program::load(&ProgramSpec::new(ProgramKind::Xdp, &words, "queues")).unwrap();
+    let index = host.interface_index();
+    let link = host.run(|| Link::xdp(&program, index, XdpMode::Native)).unwrap();
+    (link, counts)
+}
+
+#[test]
+fn threads_send_each_packet_once_by_queues_of_their_own() {
+    let plan = Lab::plan().host("a").host("b").quiet().without_offloads().queues(2);
+    if !need::root() {
+        return;
+    }
+    let lab = plan.offload(Offload::GenericReceive, true).build().unwrap();
+    let (a, b) = (lab.host("a"), lab.host("b"));
+    let text = "Ether(dst='02:00:00:00:00:99')/IP(dst=permute('10.64.0.0/20'))/UDP()";
+    let template = template(a, text);
+    let cores = cpu::allowed().unwrap().len();
+    let threads = cores.min(2);
+    let mut capture = listen(b);
+    let pace = Pace::new(Rate::Frames(400_000_000));
+    let report = send(a, &Plan { pace, threads, ..once(&template) });
+    let report = report.unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!((report.stats.sent, report.end), (4096, Some(End::Complete)), "{report:?}");
+    let (found, expected) = (fetch(&mut capture, 4096), expected(&template, 4096));
+    let unique: HashSet<_> = found.iter().collect();
+    assert_eq!((found.len(), unique), (4096, expected.iter().collect()));
+    let (_link, counts) = count_queues(b);
+    let report = send(a, &Plan { pace, threads, ..once(&template) });
+    assert_eq!(report.unwrap_or_else(|error| panic!("{error}")).stats.sent, 4096);
+    if threads == 2 {
+        let half = 2048_u64.to_ne_bytes();
+        let counted = counts.lookup(&[0; 4]).unwrap().unwrap();
+        assert_eq!(counted, [half, half].concat(), "the sending core decides");
+    }
+    let error = send(a, &Plan { threads: cores + 1, ..once(&template) }).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
 }
 
 #[test]
@@ -109,7 +168,7 @@ fn during(fault: impl FnOnce(&Lab) + Send) -> Option<ErrorKind> {
     let template = template(a, "Ether(dst='02:00:00:00:00:99')/IP(dst='10.64.0.1')/UDP()");
     let duration = Some(Duration::from_secs(60));
     let plan =
-        Plan { template: &template, pace: Pace::new(Rate::Frames(500_000)), count: None, duration };
+        Plan { pace: Pace::new(Rate::Frames(500_000)), count: None, duration, ..once(&template) };
     std::thread::scope(|scope| {
         let sending = scope.spawn(|| send(a, &plan));
         std::thread::sleep(Duration::from_millis(300));

@@ -17,7 +17,7 @@ fn a_time_at_a_rate_is_a_number_of_packets() {
     for burst in [1, 8] {
         let pace = Pace { burst, ..Pace::new(Rate::Frames(2_000_000)) };
         let duration = Duration::from_millis(100);
-        let plan = Plan { template: &template, pace, count: None, duration: Some(duration) };
+        let plan = Plan { pace, count: None, duration: Some(duration), ..once(&template) };
         let (report, result) = send(a, Backend::Mmsg, &plan);
         result.unwrap();
         assert_eq!(report.end, Some(End::Time));

@@ -36,7 +36,7 @@ fn send_by(host: &Host, backend: Backend, plan: &Plan<'_>) -> u64 {
 /// A rate that every back end keeps: none has to refuse anything.
 fn gently(template: &Template, count: u64) -> Plan<'_> {
     let pace = Pace::new(Rate::Frames(50_000_000));
-    Plan { template, pace, count: Some(count), duration: None }
+    Plan { template, pace, count: Some(count), duration: None, threads: 1 }
 }
 
 const SHAPES: &[&str] = &[
