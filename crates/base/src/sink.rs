@@ -1,5 +1,7 @@
 //! The one way packets go out.
 
+use std::convert::Infallible;
+
 use crate::Result;
 
 /// Something that takes frames in batches: an interface, a savefile.
@@ -108,11 +110,26 @@ impl<'a> Slots<'a> {
     /// # Panics
     /// When there is no room, or the frame is said to be longer than its slot.
     pub fn push(&mut self, fill: impl FnOnce(&mut [u8]) -> usize) {
+        let Ok(_) = self.try_push(|slot| Ok::<_, Infallible>(fill(slot)));
+    }
+
+    /// The same, where `fill` may find that there is no frame: then the slot stays empty.
+    ///
+    /// # Errors
+    /// That of `fill`.
+    ///
+    /// # Panics
+    /// As [`push`](Self::push).
+    pub fn try_push<E>(
+        &mut self,
+        fill: impl FnOnce(&mut [u8]) -> std::result::Result<usize, E>,
+    ) -> std::result::Result<usize, E> {
         let start = self.lengths.len() * self.stride;
         let slot = &mut self.region[start + self.head..start + self.stride];
-        let length = fill(slot);
+        let length = fill(slot)?;
         assert!(length <= slot.len(), "{length} bytes in a slot of {}", slot.len());
         self.lengths.push(length as u32);
+        Ok(length)
     }
 }
 
@@ -135,6 +152,15 @@ mod tests {
         }
         assert_eq!(slots.room(), 0);
         assert_eq!((region, lengths), ([0, 0, 1, 1, 1, 0, 0, 0, 2, 2, 2, 0], vec![3, 3]));
+    }
+
+    #[test]
+    fn a_slot_without_a_frame_stays_empty() {
+        let (mut region, mut lengths) = ([0; 8], Vec::new());
+        let mut slots = Slots::new(&mut region, 4, 0, &mut lengths);
+        assert_eq!(slots.try_push(|_| Err("none")), Err("none"));
+        assert_eq!((slots.try_push(|_| Ok::<_, ()>(3)), slots.room()), (Ok(3), 1));
+        assert_eq!(lengths, [3]);
     }
 
     #[test]

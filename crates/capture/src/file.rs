@@ -10,6 +10,8 @@
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::Duration;
@@ -33,11 +35,13 @@ pub struct FileSource {
     interfaces: Vec<Interface>,
     warnings: Vec<Warning>,
     delivered: u64,
+    progress: Arc<AtomicU64>,
     ended: bool,
 }
 
 enum Message {
-    Packets(Detached),
+    /// A batch, and how many bytes of the input were read for it and those before it.
+    Packets(Detached, u64),
     End(Result<()>, Vec<Warning>),
 }
 
@@ -50,9 +54,7 @@ pub fn open_file(path: &Path) -> Result<FileSource> {
         true => Box::new(io::stdin()),
         false => Box::new(open(path)?),
     };
-    let name = path.display().to_string();
-    let reader = Reader::new(input).map_err(|error| error.within(&name))?;
-    FileSource::new(reader, name)
+    FileSource::new(input, path.display().to_string())
 }
 
 fn open(path: &Path) -> Result<File> {
@@ -60,7 +62,10 @@ fn open(path: &Path) -> Result<File> {
 }
 
 impl FileSource {
-    fn new<R: Read + Send + 'static>(reader: Reader<R>, name: String) -> Result<Self> {
+    fn new<R: Read + Send + 'static>(input: R, name: String) -> Result<Self> {
+        let bytes = Arc::new(AtomicU64::new(0));
+        let input = Counted { input, bytes: bytes.clone() };
+        let reader = Reader::new(input).map_err(|error| error.within(&name))?;
         let interfaces = reader.interfaces().to_vec();
         let (to_source, full) = mpsc::channel();
         let (empty, to_thread) = mpsc::channel();
@@ -69,11 +74,18 @@ impl FileSource {
         }
         thread::Builder::new()
             .name("read".into())
-            .spawn(move || read(reader, &name, &to_thread, &to_source))
+            .spawn(move || read(reader, &name, &bytes, &to_thread, &to_source))
             .map_err(|e| Error::system("start a thread that reads the savefile", e))?;
         let (current, warnings) = (Detached::default(), Vec::new());
-        let empty = Some(empty);
-        Ok(Self { full, empty, current, interfaces, warnings, delivered: 0, ended: false })
+        let (empty, progress) = (Some(empty), Arc::default());
+        let delivered = 0;
+        Ok(Self { full, empty, current, interfaces, warnings, delivered, progress, ended: false })
+    }
+
+    /// How many bytes of the input, as compressed as it is, were read for the batches lent so far. It goes on while
+    /// somebody else has the source.
+    pub fn progress(&self) -> Arc<AtomicU64> {
+        self.progress.clone()
     }
 
     /// What is odd about the file, once it was read to its end or to a fault.
@@ -105,10 +117,25 @@ impl FileSource {
     }
 }
 
+/// Counts the bytes that are read.
+struct Counted<R> {
+    input: R,
+    bytes: Arc<AtomicU64>,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.input.read(buffer)?;
+        self.bytes.fetch_add(read as u64, Ordering::Relaxed);
+        Ok(read)
+    }
+}
+
 /// Runs on the thread: fills batches until the end, or until nobody wants them.
 fn read<R: Read>(
     mut reader: Reader<R>,
     name: &str,
+    bytes: &AtomicU64,
     empty: &Receiver<Detached>,
     full: &Sender<Message>,
 ) {
@@ -123,7 +150,8 @@ fn read<R: Read>(
                 break;
             }
         }
-        if full.send(Message::Packets(packets)).is_err() {
+        let bytes = bytes.load(Ordering::Relaxed);
+        if full.send(Message::Packets(packets, bytes)).is_err() {
             return;
         }
     }
@@ -145,7 +173,10 @@ impl Source for FileSource {
             return Ok(None);
         }
         match self.receive(wait) {
-            Some(Message::Packets(packets)) => Ok(Some(self.lend(packets))),
+            Some(Message::Packets(packets, bytes)) => {
+                self.progress.store(bytes, Ordering::Relaxed);
+                Ok(Some(self.lend(packets)))
+            }
             Some(Message::End(result, warnings)) => {
                 (self.ended, self.warnings) = (true, warnings);
                 result.map(|()| None)
@@ -198,7 +229,7 @@ mod tests {
     }
 
     fn source(bytes: impl Read + Send + 'static) -> FileSource {
-        FileSource::new(Reader::new(bytes).unwrap(), "f".into()).unwrap()
+        FileSource::new(bytes, "f".into()).unwrap()
     }
 
     /// Reads to the end; gives the packets' numbers and how it ended.
@@ -215,9 +246,13 @@ mod tests {
 
     #[test]
     fn every_packet_comes_once_and_in_order_with_its_interface() {
-        let mut source = source(io::Cursor::new(savefile(5000)));
+        let file = savefile(5000);
+        let (size, mut source) = (file.len() as u64, source(io::Cursor::new(file)));
+        let progress = source.progress();
+        assert_eq!(progress.load(Ordering::Relaxed), 0);
         let (numbers, end) = drain(&mut source);
         end.unwrap();
+        assert_eq!(progress.load(Ordering::Relaxed), size);
         assert!(numbers.iter().copied().eq(0..5000));
         assert_eq!(source.interfaces().len(), 5000);
         assert!(source.next_batch(FOREVER).unwrap().is_none(), "an end is an end");

@@ -39,13 +39,23 @@ impl LiveLine {
     /// Draws the counters and the rate since the last time. A terminal that is gone is no reason
     /// to end a capture, so write errors are passed over.
     pub(crate) fn draw(&mut self, stats: &Stats, stalls: Stalls) {
+        self.show(stats.delivered, |rate, elapsed| line(stats, stalls, rate, elapsed));
+    }
+
+    /// True when it is to be drawn anew.
+    pub(crate) fn is_due(&self) -> bool {
+        self.shown.elapsed() >= EVERY
+    }
+
+    /// Draws what `text` says of the rate since the last time and of the time since the beginning.
+    pub(crate) fn show(&mut self, packets: u64, text: impl FnOnce(u64, Duration) -> String) {
         if self.visible {
             let span = self.shown.elapsed().as_secs_f64();
-            let rate = stats.delivered.saturating_sub(self.delivered) as f64 / span;
-            let text = fitted(line(stats, stalls, rate as u64, self.began.elapsed()));
+            let rate = packets.saturating_sub(self.delivered) as f64 / span;
+            let text = fitted(text(rate as u64, self.began.elapsed()));
             let _ = write!(io::stderr(), "\r\x1b[K{text}");
         }
-        self.delivered = stats.delivered;
+        self.delivered = packets;
         self.shown = Instant::now();
         self.drawn = self.visible;
     }
@@ -66,15 +76,15 @@ fn fitted(mut line: String) -> String {
     line
 }
 
-fn line(stats: &Stats, stalls: Stalls, rate: u64, elapsed: Duration) -> String {
+/// How every line begins.
+pub(crate) fn packets(packets: u64, rate: u64, elapsed: Duration) -> String {
     let seconds = elapsed.as_secs();
-    let mut text = format!(
-        "{}:{:02}  {} packets  {}/s",
-        seconds / 60,
-        seconds % 60,
-        grouped(stats.delivered),
-        grouped(rate),
-    );
+    let (minutes, seconds) = (seconds / 60, seconds % 60);
+    format!("{minutes}:{seconds:02}  {} packets  {}/s", grouped(packets), grouped(rate))
+}
+
+fn line(stats: &Stats, stalls: Stalls, rate: u64, elapsed: Duration) -> String {
+    let mut text = packets(stats.delivered, rate, elapsed);
     if stats.dropped > 0 {
         text += &format!("  {} dropped", grouped(stats.dropped));
     }

@@ -14,6 +14,22 @@ pub struct Blocklist {
     ipv6: Vec<Span>,
 }
 
+/// The addresses that begin with the same bits.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Prefix {
+    address: u128,
+    length: u32,
+    /// Bits of an address: 32 of IPv4, 128 of IPv6.
+    pub(crate) width: u32,
+}
+
+impl Prefix {
+    /// All of them.
+    pub(crate) fn span(&self) -> Span {
+        Span::prefix(self.address, self.length, self.width)
+    }
+}
+
 impl Blocklist {
     /// Reads the list from `text`; `name` is that of its file.
     ///
@@ -31,6 +47,8 @@ impl Blocklist {
                 return Err(Error::new(ErrorKind::Malformed, asked, answer).advise(advice));
             }
         }
+        list.ipv4 = merged(list.ipv4);
+        list.ipv6 = merged(list.ipv6);
         Ok(list)
     }
 
@@ -41,15 +59,40 @@ impl Blocklist {
         Some(())
     }
 
-    /// The IPv4 addresses on it.
+    /// True when nothing is on it.
+    pub fn is_empty(&self) -> bool {
+        self.ipv4.is_empty() && self.ipv6.is_empty()
+    }
+
+    /// True when an address, `width` bits wide, is on it.
+    pub(crate) fn contains(&self, address: u128, width: u32) -> bool {
+        let spans = if width == 128 { &self.ipv6 } else { &self.ipv4 };
+        let after = spans.partition_point(|span| span.first <= address);
+        after > 0 && address <= spans[after - 1].last
+    }
+
+    /// The IPv4 addresses on it, in order.
     pub fn ipv4(&self) -> &[Span] {
         &self.ipv4
     }
 
-    /// The IPv6 addresses on it.
+    /// The IPv6 addresses on it, in order.
     pub fn ipv6(&self) -> &[Span] {
         &self.ipv6
     }
+}
+
+/// The same numbers in order, without overlap.
+fn merged(mut spans: Vec<Span>) -> Vec<Span> {
+    spans.sort_by_key(|span| span.first);
+    spans.dedup_by(|next, span| {
+        let overlaps = next.first <= span.last;
+        if overlaps {
+            span.last = span.last.max(next.last);
+        }
+        overlaps
+    });
+    spans
 }
 
 /// The addresses that `text` stands for, `10.0.0.0/8`, `10.0.0.1` or `10.0.0.1-10.0.0.9`, and whether
@@ -64,6 +107,11 @@ pub(crate) fn addresses(text: &str) -> Option<(Span, bool)> {
             _ => None,
         };
     }
+    prefix(text).map(|prefix| (prefix.span(), prefix.width == 128))
+}
+
+/// The prefix that `text` stands for, `10.0.0.0/8`; an address is one of itself.
+pub(crate) fn prefix(text: &str) -> Option<Prefix> {
     let (address, length) = match text.split_once('/') {
         Some((address, length)) => (address, Some(length.trim().parse().ok()?)),
         None => (text, None),
@@ -71,7 +119,7 @@ pub(crate) fn addresses(text: &str) -> Option<(Span, bool)> {
     let address: IpAddr = address.trim().parse().ok()?;
     let width = if address.is_ipv6() { 128 } else { 32 };
     let length = length.unwrap_or(width);
-    (length <= width).then(|| (Span::prefix(number(address), length, width), address.is_ipv6()))
+    (length <= width).then(|| Prefix { address: number(address), length, width })
 }
 
 fn number(address: IpAddr) -> u128 {
@@ -93,9 +141,26 @@ mod tests {
         let spans: Vec<_> = list.ipv4().iter().map(|s| (s.first, s.last)).collect();
         assert_eq!(
             spans,
-            [(0x0a00_0000, 0x0aff_ffff), (0x0102_0304, 0x0102_0304), (0x0500_0001, 0x0500_0003)]
+            [(0x0102_0304, 0x0102_0304), (0x0500_0001, 0x0500_0003), (0x0a00_0000, 0x0aff_ffff)]
         );
         assert_eq!(list.ipv6().len(), 1);
+    }
+
+    #[test]
+    fn what_is_on_it_is_found_whatever_overlaps() {
+        let text = "10.0.0.0/8\n9.0.0.0-10.0.0.7\n10.1.0.0/16\n2001:db8::/32\n";
+        let list = Blocklist::parse(text, "f").unwrap();
+        let found = |address: &str| {
+            let address: IpAddr = address.parse().unwrap();
+            list.contains(number(address), if address.is_ipv6() { 128 } else { 32 })
+        };
+        for blocked in ["9.0.0.0", "10.0.0.8", "10.255.255.255", "2001:db8:ffff::1"] {
+            assert!(found(blocked), "{blocked}");
+        }
+        for free in ["8.255.255.255", "11.0.0.0", "2001:db9::", "::a00:1"] {
+            assert!(!found(free), "{free}");
+        }
+        assert!(!list.is_empty() && Blocklist::default().is_empty());
     }
 
     #[test]

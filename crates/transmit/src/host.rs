@@ -70,6 +70,11 @@ impl Outlet {
         Ok(netlink::default_route_links()?.contains(&self.interface.index))
     }
 
+    /// Bytes of the longest frame that it takes, without a VLAN tag.
+    pub fn longest(&self) -> usize {
+        14 + self.interface.mtu as usize
+    }
+
     fn addresses(&self) -> impl Iterator<Item = IpAddr> + '_ {
         self.interface.addresses.iter().map(|address| address.ip)
     }

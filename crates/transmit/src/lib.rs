@@ -4,6 +4,7 @@
 //! - [`pacing`]: when each of them leaves
 //! - [`live`]: a program in the kernel that fills in templates, or sends what user space made
 //! - [`sink`]: what takes them
+//! - [`replay`]: packets of a savefile, sent again
 //! - [`run`](run()): the loop that brings these together
 //! - [`Sender`]: which of the ways is taken
 //! - [`host`]: the interface that sends, and what lies behind it
@@ -16,6 +17,7 @@ pub mod host;
 pub mod live;
 pub mod pacing;
 pub mod permutation;
+pub mod replay;
 mod run;
 mod sender;
 pub mod sink;

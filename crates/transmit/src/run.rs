@@ -1,6 +1,5 @@
 //! Sending: a template's packets, when they are due, to a sink.
 
-use std::hint;
 use std::thread;
 use std::time::Duration;
 
@@ -60,13 +59,7 @@ pub type Stop<'a> = dyn Fn() -> bool + Sync + 'a;
 pub const BATCH: usize = 64;
 
 /// How long to wait for a sink without room before asking again.
-const PAUSE: Duration = Duration::from_micros(20);
-
-/// The longest sleep: so soon a stop is noticed.
-const NAP: Duration = Duration::from_millis(20);
-
-/// Sleeps end late by about as much as this; the rest of a wait is spent on the processor.
-const SLACK: Duration = Duration::from_micros(100);
+pub(crate) const PAUSE: Duration = Duration::from_micros(20);
 
 /// Sends until the plan is done, or `stop`, which is asked every 50 ms or more often, says true.
 ///
@@ -115,22 +108,10 @@ impl<'a> Sender<'a> {
                 return Ok(end);
             }
             self.schedule.catch_up(now);
-            match self.schedule.due().checked_sub(now) {
-                Some(early @ 1..) => self.wait(early),
+            match self.schedule.due() {
+                due if due > now => self.clock.wait(due),
                 _ => self.send_due(now, sink)?,
             }
-        }
-    }
-
-    /// Waits for so many nanoseconds, or for a nap.
-    fn wait(&mut self, early: u64) {
-        let early = Duration::from_nanos(early);
-        if early > SLACK {
-            return thread::sleep((early - SLACK).min(NAP));
-        }
-        let due = self.schedule.due();
-        while self.clock.now() < due {
-            hint::spin_loop();
         }
     }
 

@@ -1,6 +1,6 @@
 //! Choosing how a plan is carried out.
 
-use linerate_base::{Error, ErrorKind, Result, Sink};
+use linerate_base::{Result, Sink};
 
 use crate::live::{self, Live};
 use crate::run::{Plan, Report, Stop, run};
@@ -8,7 +8,7 @@ use crate::sink::{self, Backend, Config, Opened};
 
 /// Sinks keep up with a frame in so many nanoseconds. Where more is asked the program is worth its fixed cost, and
 /// that it keeps a core busy.
-const SINKS_KEEP_UP: u64 = 4_000;
+pub(crate) const SINKS_KEEP_UP: u64 = 4_000;
 
 /// Frames that can wait for a device.
 const SLOTS: usize = 512;
@@ -35,7 +35,7 @@ impl Sender {
         match backend {
             Some(Backend::Live) => Self::live(plan, name),
             None if is_fast(plan) || plan.threads > 1 => match Self::live(plan, name) {
-                Err(error) if is_about_live(&error) => {
+                Err(error) if sink::is_about_live(&error) => {
                     let mut sender = Self::sink(plan, name, None)?;
                     let note = format!("not by live frames, which are faster: {error}");
                     sender.notes.insert(0, note);
@@ -105,9 +105,4 @@ impl Sender {
 fn is_fast(plan: &Plan<'_>) -> bool {
     let time = plan.pace.rate.time_of(plan.template.longest());
     time.is_none_or(|(time, rate)| time / rate < SINKS_KEEP_UP)
-}
-
-/// True for errors that sinks do not have.
-fn is_about_live(error: &Error) -> bool {
-    matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::Permission)
 }

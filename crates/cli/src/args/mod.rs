@@ -9,6 +9,7 @@ mod filter;
 mod interfaces;
 mod print;
 mod read;
+mod replay;
 mod save;
 mod send;
 mod simulate;
@@ -20,6 +21,7 @@ pub(crate) use filter::FilterArgs;
 pub(crate) use interfaces::InterfacesArgs;
 pub(crate) use print::PrintArgs;
 pub(crate) use read::ReadArgs;
+pub(crate) use replay::{AddressArgs, ReplayArgs};
 pub(crate) use save::{FormatArg, SaveArgs};
 pub(crate) use send::{Count, SendArgs};
 pub(crate) use simulate::{SimulateArg, SimulateArgs};
@@ -55,6 +57,7 @@ pub(crate) enum Command {
     Capture(Box<CaptureArgs>),
     Read(Box<ReadArgs>),
     Send(Box<SendArgs>),
+    Replay(Box<ReplayArgs>),
     Stat(StatArgs),
     Filter(FilterArgs),
     Interfaces(InterfacesArgs),

@@ -6,8 +6,10 @@ mod documents;
 mod filter;
 mod interfaces;
 mod read;
+mod replay;
 mod send;
 mod stat;
+mod way_out;
 
 use anyhow::Result;
 
@@ -24,6 +26,7 @@ pub(crate) fn run(command: Command) -> Result<Outcome> {
         Command::Capture(args) => capture::run(&args),
         Command::Read(args) => read::run(&args),
         Command::Send(args) => send::run(&args),
+        Command::Replay(args) => replay::run(&args),
         Command::Stat(args) => stat::run(&args),
         Command::Filter(args) => filter::run(&args),
         Command::Interfaces(args) => interfaces::run(&args),

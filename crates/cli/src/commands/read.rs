@@ -74,7 +74,10 @@ fn files(args: &ReadArgs) -> Result<(Vec<PathBuf>, &[OsString])> {
 }
 
 /// Nobody types a savefile.
-fn check_stdin(files: &[PathBuf]) -> Result<()> {
+///
+/// # Errors
+/// Of usage, where standard input is one of the files and a terminal.
+pub(super) fn check_stdin(files: &[PathBuf]) -> Result<()> {
     if files.iter().any(|file| file.as_os_str() == "-") && io::stdin().is_terminal() {
         return Err(usage("standard input is a terminal: redirect it, or name a savefile"));
     }

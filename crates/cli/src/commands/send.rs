@@ -1,22 +1,22 @@
 //! `linerate send`: packets that vary, to an interface.
 
 mod progress;
-mod summary;
+pub(super) mod summary;
 
 use std::collections::hash_map::RandomState;
-use std::fs;
 use std::hash::{BuildHasher, Hasher};
 use std::path::Path;
 use std::time::SystemTime;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use linerate::base::{Batch, Descriptor, Direction, Interface, LinkType, Timestamp};
 use linerate::capture::Interrupt;
 use linerate::transmit::pacing::{Pace, Rate, Schedule};
 use linerate::transmit::sink::FileSink;
 use linerate::transmit::template::Walk;
-use linerate::transmit::{self, Blocklist, Outlet, Plan, Report, Sender, Template};
+use linerate::transmit::{self, Outlet, Plan, Report, Sender, Template};
 
+use super::way_out;
 use crate::args::{Count, SendArgs};
 use crate::exit::{Outcome, usage};
 use crate::output;
@@ -32,7 +32,7 @@ const DEFAULT_COUNT: u64 = 10_000;
 
 pub(super) fn run(args: &SendArgs) -> Result<Outcome> {
     let seed = args.seed.unwrap_or_else(|| RandomState::new().build_hasher().finish());
-    let blocklist = blocklist(args)?;
+    let blocklist = way_out::blocklist(args.blocklist.as_deref())?;
     let pace = pace(args, seed);
     // What makes no sense is refused whether or not anything is sent.
     let schedule = Schedule::new(&pace)?;
@@ -60,15 +60,8 @@ fn outlet(args: &SendArgs) -> Result<Outlet> {
     if args.show.is_some() || args.write.is_some() {
         return Ok(outlet);
     }
-    check_network(args, &outlet)?;
+    way_out::check_network(&args.interface, args.on_real_network, &outlet)?;
     Ok(outlet.asking())
-}
-
-fn blocklist(args: &SendArgs) -> Result<Blocklist> {
-    let Some(path) = &args.blocklist else { return Ok(Blocklist::default()) };
-    let name = path.display().to_string();
-    let text = fs::read_to_string(path).with_context(|| format!("read the blocklist {name}"))?;
-    Ok(Blocklist::parse(&text, &name)?)
 }
 
 /// A savefile takes packets as fast as they are made, unless a rate is named.
@@ -76,18 +69,6 @@ fn pace(args: &SendArgs, seed: u64) -> Pace {
     let unnamed = if args.write.is_some() { Rate::Unlimited } else { DEFAULT_RATE };
     let rate = args.rate.unwrap_or(unnamed);
     Pace { rate, burst: args.burst, gaps: args.gaps, ramp: args.ramp, seed }
-}
-
-/// Nobody shall load a real network by a slip of the hand.
-fn check_network(args: &SendArgs, outlet: &Outlet) -> Result<()> {
-    if args.on_real_network || !outlet.is_way_out()? {
-        return Ok(());
-    }
-    Err(usage(format!(
-        "{} has a default route: what is sent there may reach everybody \
-         (if you may send it, say --on-real-network)",
-        args.interface
-    )))
 }
 
 /// How many packets are to be sent. Without a number, each combination once, but not too many; with a time, as many

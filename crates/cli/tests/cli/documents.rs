@@ -6,8 +6,18 @@ use linerate_lab::need;
 
 use crate::support::linerate;
 
-const COMMANDS: [&str; 8] =
-    ["capture", "read", "filter", "interfaces", "demo", "bench", "completions", "man"];
+const COMMANDS: [&str; 10] = [
+    "capture",
+    "read",
+    "send",
+    "replay",
+    "filter",
+    "interfaces",
+    "demo",
+    "bench",
+    "completions",
+    "man",
+];
 
 #[test]
 fn every_command_has_help_and_a_manual_page() {

@@ -10,6 +10,7 @@ mod own;
 mod peers;
 mod privileges;
 mod read;
+mod replay;
 mod rotation;
 mod send;
 mod send_faults;

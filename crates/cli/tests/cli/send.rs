@@ -2,38 +2,21 @@
 
 use std::collections::HashSet;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
-use linerate_lab::{Child, Host, Lab, Offload, need};
+use linerate_lab::{Child, Host, Lab, need};
 
-use crate::support::{Finished, LINERATE, Live, count, finish, linerate, quiet_pair, text};
+use crate::support::{
+    COMPLAINTS, Finished, LINERATE, Live, count, finish, linerate, live_pair, quiet_pair, text,
+    tshark,
+};
 
 /// `linerate send -i IF ARGS...` inside `host`.
 pub(crate) fn send(host: &Host, args: &[&str]) -> Finished {
     let mut command = host.command(LINERATE);
     finish(command.args(["send", "-i", host.interface()]).args(args).stdin(Stdio::null()))
 }
-
-/// What tshark finds in the fields of each packet of a file, checksums verified.
-fn tshark(file: &Path, filter: &str, fields: &[&str]) -> Vec<String> {
-    let mut command = Command::new("tshark");
-    command.args(["-r", text(file), "-Y", filter, "-T", "fields"]);
-    for option in ["ip.check_checksum", "tcp.check_checksum", "udp.check_checksum"] {
-        command.args(["-o", &format!("{option}:TRUE")]);
-    }
-    // Packets of a template are no conversation.
-    command.args(["-o", "tcp.analyze_sequence_numbers:FALSE"]);
-    command.args(fields.iter().flat_map(|field| ["-e", field]));
-    finish(&mut command).success().stdout.lines().map(str::to_owned).collect()
-}
-
-/// What tshark complains of: broken packets, checksums that are bad (status 0), and what its experts (`epan/expert.h`)
-/// say of checksums, of malformed packets and of what no protocol has, such as wrong lengths.
-const COMPLAINTS: &str = "_ws.malformed || _ws.expert.group == 0x01000000 || \
-                          _ws.expert.group == 0x07000000 || _ws.expert.group == 0x09000000 || ip.checksum.status == 0 || tcp.checksum.status == 0 || \
-                          udp.checksum.status == 0 || icmp.checksum.status == 0 || \
-                          icmpv6.checksum.status == 0";
 
 /// Sends while the other host captures to a file, and returns what `send` said.
 fn sent_to(lab: &Lab, file: &Path, args: &[&str]) -> Finished {
@@ -233,12 +216,6 @@ fn what_a_link_cannot_take_is_said() {
     assert_eq!(done.code(), 1);
     assert!(done.stderr.contains("MTU of 1500 bytes"), "{done:?}");
     assert_eq!((done.summary("packets sent"), done.summary("refused")), (0, 1));
-}
-
-/// A silent pair of hosts of which `b` takes redirected frames.
-fn live_pair() -> Option<Lab> {
-    let plan = Lab::plan().host("a").host("b").quiet().without_offloads();
-    need::root().then(|| plan.offload(Offload::GenericReceive, true).build().expect("a lab"))
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::thread::{self, JoinHandle};
 
 use linerate_lab::traffic::Flow;
-use linerate_lab::{Child, Host, Lab, need};
+use linerate_lab::{Child, Host, Lab, Offload, need};
 
 /// The path of the command.
 pub(crate) const LINERATE: &str = env!("CARGO_BIN_EXE_linerate");
@@ -74,6 +74,12 @@ pub(crate) fn finish(command: &mut Command) -> Finished {
 pub(crate) fn quiet_pair() -> Option<Lab> {
     let plan = Lab::plan().host("a").host("b").quiet().without_offloads();
     need::root().then(|| plan.build().expect("a lab"))
+}
+
+/// A silent pair of hosts of which `b` takes redirected frames.
+pub(crate) fn live_pair() -> Option<Lab> {
+    let plan = Lab::plan().host("a").host("b").quiet().without_offloads();
+    need::root().then(|| plan.offload(Offload::GenericReceive, true).build().expect("a lab"))
 }
 
 /// Datagrams from `a` to `b`, to a port where somebody takes them without a word.
@@ -196,3 +202,23 @@ pub(crate) fn files(folder: &Path) -> Vec<String> {
 pub(crate) fn text(path: &Path) -> &str {
     path.to_str().expect("UTF-8")
 }
+
+/// What tshark finds in the fields of each packet of a file, checksums verified.
+pub(crate) fn tshark(file: &Path, filter: &str, fields: &[&str]) -> Vec<String> {
+    let mut command = Command::new("tshark");
+    command.args(["-r", text(file), "-Y", filter, "-T", "fields"]);
+    for option in ["ip.check_checksum", "tcp.check_checksum", "udp.check_checksum"] {
+        command.args(["-o", &format!("{option}:TRUE")]);
+    }
+    // Packets of a template are no conversation.
+    command.args(["-o", "tcp.analyze_sequence_numbers:FALSE"]);
+    command.args(fields.iter().flat_map(|field| ["-e", field]));
+    finish(&mut command).success().stdout.lines().map(str::to_owned).collect()
+}
+
+/// What tshark complains of: broken packets, checksums that are bad (status 0), and what its experts (`epan/expert.h`)
+/// say of checksums, of malformed packets and of what no protocol has, such as wrong lengths.
+pub(crate) const COMPLAINTS: &str = "_ws.malformed || _ws.expert.group == 0x01000000 || \
+                          _ws.expert.group == 0x07000000 || _ws.expert.group == 0x09000000 || ip.checksum.status == 0 || tcp.checksum.status == 0 || \
+                          udp.checksum.status == 0 || icmp.checksum.status == 0 || \
+                          icmpv6.checksum.status == 0";

@@ -1,6 +1,16 @@
 //! The clock that a sender looks at.
 
+use std::hint;
+use std::thread;
+use std::time::Duration;
+
 use linerate_sys::clock::{self, CycleClock};
+
+/// The longest sleep: so soon a stop is noticed.
+pub(crate) const NAP: Duration = Duration::from_millis(20);
+
+/// Sleeps end late by about as much as this; the rest of a wait is spent on the processor.
+const SLACK: Duration = Duration::from_micros(100);
 
 /// Nanoseconds since it was started, of `CLOCK_MONOTONIC`: by the processor's cycle counter, or by the system where that
 /// is no clock. The counter is set to the system's clock every few milliseconds, so that the two do not drift apart
@@ -25,6 +35,17 @@ impl Clock {
         (self.time() - self.start) as u64
     }
 
+    /// Waits until the clock shows `due`, or for a nap.
+    pub(crate) fn wait(&mut self, due: u64) {
+        let early = Duration::from_nanos(due.saturating_sub(self.now()));
+        if early > SLACK {
+            return thread::sleep((early - SLACK).min(NAP));
+        }
+        while self.now() < due {
+            hint::spin_loop();
+        }
+    }
+
     #[inline]
     fn time(&mut self) -> i64 {
         self.cycles.as_mut().map_or_else(clock::monotonic, CycleClock::now)
@@ -44,7 +65,7 @@ mod tests {
                 clock.start = clock::monotonic();
             }
             let (before, first) = (clock::monotonic(), clock.now());
-            std::thread::sleep(std::time::Duration::from_millis(25));
+            thread::sleep(Duration::from_millis(25));
             let (passed, most) = ((clock.now() - first) as i64, clock::monotonic() - before);
             assert!((24_900_000..=most + 100_000).contains(&passed), "{passed} {most}");
         }

@@ -9,7 +9,7 @@ mod rate;
 mod rhythm;
 mod schedule;
 
-pub(crate) use clock::Clock;
+pub(crate) use clock::{Clock, NAP};
 pub use rate::{Rate, wire_bits};
 pub use rhythm::{Gaps, Ramp};
 pub use schedule::{Pace, Schedule};

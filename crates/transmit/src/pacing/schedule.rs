@@ -134,6 +134,11 @@ impl Schedule {
         self.lost += late.saturating_sub(CATCH_UP);
     }
 
+    /// How fast frames leave, on the whole.
+    pub fn rate(&self) -> Rate {
+        self.pace.rate
+    }
+
     /// Nanoseconds that the schedule was moved because its sender was late.
     pub fn lost(&self) -> u64 {
         self.lost

@@ -20,4 +20,5 @@ mod ring;
 mod socket;
 
 pub use file::FileSink;
-pub use open::{Backend, Config, Opened, open};
+pub(crate) use open::is_about_live;
+pub use open::{Backend, Config, Opened, open, open_fast};

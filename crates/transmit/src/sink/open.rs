@@ -100,6 +100,27 @@ pub fn open(config: &Config) -> Result<Opened> {
     }
 }
 
+/// Opens a sink for more frames than system calls can send: by `live` where it works and nothing else is asked for.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_fast(config: &Config) -> Result<Opened> {
+    let backend = config.backend.or(Some(Backend::Live));
+    match open(&Config { backend, ..config.clone() }) {
+        Err(error) if config.backend.is_none() && is_about_live(&error) => {
+            let mut opened = open(config)?;
+            opened.notes.insert(0, format!("not by live frames, which are faster: {error}"));
+            Ok(opened)
+        }
+        opened => opened,
+    }
+}
+
+/// True for errors that only `live` has.
+pub(crate) fn is_about_live(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::Permission)
+}
+
 /// True for errors that another back end does not have.
 fn is_about_rings(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Exhausted | ErrorKind::Unsupported | ErrorKind::Invalid)

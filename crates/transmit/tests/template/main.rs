@@ -3,6 +3,7 @@
 mod checked;
 mod errors;
 mod fields;
+mod rewritten;
 mod walks;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};

@@ -26,7 +26,7 @@ pub(super) fn report(report: &Report, facts: &Facts<'_>, as_json: bool) {
 }
 
 /// Packets a second, and bits a second on the wire.
-fn achieved(report: &Report) -> (f64, f64) {
+pub(in super::super) fn achieved(report: &Report) -> (f64, f64) {
     let seconds = report.elapsed.as_secs_f64().max(1e-9);
     let share = report.stats.sent as f64 / report.stats.submitted.max(1) as f64;
     (report.stats.sent as f64 / seconds, report.wire_bits as f64 * share / seconds)
@@ -129,21 +129,30 @@ impl GapsRecord {
     }
 }
 
-fn json(report: &Report, facts: &Facts<'_>) -> String {
-    let (frames, bits) = achieved(report);
-    let (asked_packets_per_second, asked_wire_bits_per_second) = match facts.asked {
+/// Packets and bits a second that were asked for, in one of the two; none without a limit.
+pub(in super::super) fn limits(asked: Rate) -> (Option<f64>, Option<u64>) {
+    match asked {
         Rate::Frames(thousandths) => (Some(thousandths as f64 / 1e3), None),
         Rate::Bits(bits) => (None, Some(bits)),
         Rate::Unlimited => (None, None),
-    };
+    }
+}
+
+pub(in super::super) fn end_name(end: End) -> &'static str {
+    match end {
+        End::Complete => "complete",
+        End::Time => "time",
+        End::Stopped => "stopped",
+    }
+}
+
+fn json(report: &Report, facts: &Facts<'_>) -> String {
+    let (frames, bits) = achieved(report);
+    let (asked_packets_per_second, asked_wire_bits_per_second) = limits(facts.asked);
     let record = Record {
         interface: facts.interface,
         backend: facts.backend,
-        end: report.end.map(|end| match end {
-            End::Complete => "complete",
-            End::Time => "time",
-            End::Stopped => "stopped",
-        }),
+        end: report.end.map(end_name),
         submitted: report.stats.submitted,
         sent: report.stats.sent,
         refused: report.stats.refused,

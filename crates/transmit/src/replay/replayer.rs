@@ -1,0 +1,294 @@
+//! The loop that sends packets when they are due.
+
+use std::thread;
+use std::time::Duration;
+
+use linerate_base::{Batch, Result, Sink, Source};
+
+use super::timing::Timetable;
+use super::{Frames, Skipped, Timing};
+use crate::pacing::{Clock, NAP, wire_bits};
+use crate::run::{self, BATCH, End, PAUSE};
+
+/// What is to become of packets, when, and of how many.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The frames that are made of them.
+    pub frames: Frames,
+    /// When they leave.
+    pub timing: Timing,
+    /// How many are sent at most.
+    pub count: Option<u64>,
+    /// For how long packets are due.
+    pub duration: Option<Duration>,
+}
+
+/// A wait in which there is time to flush: sinks are patient for as long.
+const FLUSH: Duration = Duration::from_millis(50);
+
+/// How far it has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Packets taken from sources: `taken = submitted + skipped`.
+    pub taken: u64,
+    /// Frames given to the sink.
+    pub submitted: u64,
+    /// Packets that no frame was made of.
+    pub skipped: Skipped,
+    /// Packets whose recorded time was before that of others ahead of them.
+    pub backwards: u64,
+    /// Packets of the batch at hand, and how many of them were taken.
+    pub batch: (usize, usize),
+    /// How long the packet at hand has to wait.
+    pub early: Duration,
+}
+
+/// Told how far it has come, and asked whether to stop, every 50 ms or more often.
+pub type Watch<'a> = dyn FnMut(&Counts) -> bool + 'a;
+
+/// What was replayed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// What became of packets before the sink.
+    pub counts: Counts,
+    /// What became of frames there; it began with the first packet at hand.
+    pub sent: run::Report,
+}
+
+/// Sends the packets of sources, one source after the other.
+pub struct Replayer<'a> {
+    plan: &'a Plan,
+    sink: &'a mut dyn Sink,
+    timetable: Timetable,
+    /// Started when the first packet is at hand.
+    clock: Option<Clock>,
+    counts: Counts,
+    wire_bits: u64,
+}
+
+impl<'a> Replayer<'a> {
+    /// A replayer into `sink`, which has slots of [`Frames::slot`] bytes.
+    ///
+    /// # Errors
+    /// For a pace that makes no sense.
+    pub fn new(plan: &'a Plan, sink: &'a mut dyn Sink) -> Result<Self> {
+        let timetable = Timetable::new(&plan.timing)?;
+        let (clock, counts, wire_bits) = (None, Counts::default(), 0);
+        Ok(Self { plan, sink, timetable, clock, counts, wire_bits })
+    }
+
+    /// Sends what comes from `source`. Says why the plan is at its end; `None` when only the source is.
+    ///
+    /// # Errors
+    /// Those of the source, whose packets before the fault were sent, and of the sink.
+    pub fn play(&mut self, source: &mut dyn Source, watch: &mut Watch<'_>) -> Result<Option<End>> {
+        self.timetable.begin();
+        loop {
+            if let Some(end) = self.end(watch) {
+                return Ok(Some(end));
+            }
+            let Some(batch) = source.next_batch(NAP)? else { return Ok(None) };
+            if let Some(end) = self.batch(&batch, watch)? {
+                return Ok(Some(end));
+            }
+        }
+    }
+
+    /// Waits until nothing is pending, and says what became of everything; `end` is why it ended, `None` for an error.
+    ///
+    /// # Errors
+    /// Those of the sink.
+    pub fn finish(mut self, end: Option<End>) -> (Report, Result<()>) {
+        let flushed = self.sink.flush();
+        let sent = run::Report {
+            stats: self.sink.stats(),
+            wire_bits: self.wire_bits,
+            elapsed: Duration::from_nanos(self.now()),
+            lost: Duration::from_nanos(self.timetable.lost()),
+            end: end.filter(|_| flushed.is_ok()),
+            ..run::Report::default()
+        };
+        (Report { counts: self.counts, sent }, flushed)
+    }
+
+    fn batch(&mut self, batch: &Batch<'_>, watch: &mut Watch<'_>) -> Result<Option<End>> {
+        self.counts.batch = (batch.len(), 0);
+        if let Some(first) = batch.get(0) {
+            self.clock.get_or_insert_with(Clock::start);
+            self.timetable.meet(first.time);
+        }
+        while self.counts.batch.1 < batch.len() {
+            let now = self.now();
+            self.timetable.catch_up(now);
+            let early = self.timetable.due().saturating_sub(now);
+            self.counts.early = Duration::from_nanos(early);
+            if let Some(end) = self.end(watch) {
+                return Ok(Some(end));
+            }
+            if early > 0 {
+                self.wait()?;
+            } else {
+                self.send_due(batch, now)?;
+            }
+        }
+        Ok(None)
+    }
+
+    /// Nanoseconds since the first packet was at hand.
+    fn now(&mut self) -> u64 {
+        self.clock.as_mut().map_or(0, Clock::now)
+    }
+
+    fn end(&mut self, watch: &mut Watch<'_>) -> Option<End> {
+        if watch(&self.counts) {
+            return Some(End::Stopped);
+        }
+        if self.plan.count == Some(self.counts.submitted) {
+            return Some(End::Complete);
+        }
+        self.is_over().then_some(End::Time)
+    }
+
+    /// As many packets are sent as are due in the time; where all are due at once, as many as there is time for.
+    fn is_over(&mut self) -> bool {
+        let time = if self.timetable.is_unlimited() { self.now() } else { self.timetable.due() };
+        self.plan.duration.is_some_and(|span| u128::from(time) >= span.as_nanos())
+    }
+
+    /// Waits for the packet at hand, or for a nap. Before a long wait, what the device had no room for is pressed on it.
+    fn wait(&mut self) -> Result<()> {
+        if self.counts.early > FLUSH && self.sink.stats().pending > 0 {
+            self.sink.flush()?;
+        }
+        let due = self.timetable.due();
+        self.clock.iter_mut().for_each(|clock| clock.wait(due));
+        Ok(())
+    }
+
+    /// Takes the packets of the batch that are due by `now`, as many as are submitted together at most.
+    fn send_due(&mut self, batch: &Batch<'_>, now: u64) -> Result<()> {
+        let left = self.plan.count.map_or(u64::MAX, |count| count - self.counts.submitted);
+        let mut slots = self.sink.acquire(usize::try_from(left).unwrap_or(BATCH).min(BATCH))?;
+        if slots.room() == 0 {
+            thread::sleep(PAUSE);
+            return Ok(());
+        }
+        let before = self.counts.submitted;
+        let over = self.plan.duration.map_or(u64::MAX, |span| span.as_nanos() as u64);
+        while let Some(packet) = batch.get(self.counts.batch.1)
+            && self.timetable.due() <= now
+            && self.timetable.due() < over
+            && slots.room() > 0
+        {
+            match slots.try_push(|slot| self.plan.frames.make(&packet, slot)) {
+                Ok(length) => {
+                    self.timetable.sent(length);
+                    self.wire_bits += wire_bits(length);
+                    self.counts.submitted += 1;
+                }
+                Err(reason) => self.counts.skipped.count(reason),
+            }
+            self.counts.taken += 1;
+            self.counts.batch.1 += 1;
+            if let Some(next) = batch.get(self.counts.batch.1) {
+                self.timetable.meet(next.time);
+            }
+        }
+        self.counts.backwards = self.timetable.backwards();
+        if self.counts.submitted > before { self.sink.submit() } else { Ok(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use linerate_base::ErrorKind;
+
+    use crate::pacing::{Pace, Rate};
+    use crate::replay::Speed;
+    use crate::replay::fakes::{Packets, Taken};
+
+    fn plan(timing: Timing) -> Plan {
+        let frames = Frames { longest: 100, ..Frames::default() };
+        Plan { frames, timing, count: None, duration: None }
+    }
+
+    const RECORDED: Timing = Timing::Recorded { speed: Speed::RECORDED, max_gap: None };
+
+    /// Plays the packets by the plan; gives what was taken, the end and the report.
+    fn play(plan: &Plan, source: &mut Packets) -> (Taken, Result<Option<End>>, Report) {
+        let mut taken = Taken::new();
+        let mut replayer = Replayer::new(plan, &mut taken).unwrap();
+        let end = replayer.play(source, &mut |_| false);
+        let (report, flushed) = replayer.finish(None);
+        flushed.unwrap();
+        let Counts { taken: all, submitted, skipped, .. } = report.counts;
+        assert_eq!(all, submitted + skipped.total());
+        assert_eq!(submitted, report.sent.stats.submitted);
+        (taken, end, report)
+    }
+
+    #[test]
+    fn packets_leave_in_order_and_not_before_their_time() {
+        let times = [0, 3_000_000, 2_000_000, 9_000_000];
+        let packets = times.map(|time| (1 + time, 60 + time as u32 / 1_000_000));
+        let (taken, end, report) = play(&plan(RECORDED), &mut Packets::new(&packets));
+        assert_eq!(end.unwrap(), None);
+        assert_eq!(taken.frames, [(0, 60), (1, 63), (2, 62), (3, 69)]);
+        for (time, due) in taken.times.iter().zip([0, 3, 3, 9]) {
+            assert!(
+                time.duration_since(taken.times[0]) + Duration::from_micros(500)
+                    >= Duration::from_millis(due)
+            );
+        }
+        assert_eq!(report.counts.backwards, 1);
+    }
+
+    #[test]
+    fn packets_that_make_no_frame_are_counted_and_not_sent() {
+        let plan = plan(Timing::Paced(Pace::new(Rate::Unlimited)));
+        let (taken, _, report) =
+            play(&plan, &mut Packets::new(&[(1, 13), (1, 60), (1, 101), (1, 61)]));
+        assert_eq!(taken.frames, [(1, 60), (3, 61)]);
+        assert_eq!(
+            report.counts.skipped,
+            Skipped { too_short: 1, too_long: 1, ..Skipped::default() }
+        );
+        assert_eq!(report.sent.wire_bits, wire_bits(60) + wire_bits(61));
+    }
+
+    #[test]
+    fn it_ends_with_the_count_or_the_time() {
+        let unlimited = Timing::Paced(Pace::new(Rate::Unlimited));
+        let counted = Plan { count: Some(2), ..plan(unlimited) };
+        let (taken, end, _) = play(&counted, &mut Packets::new(&[(1, 60); 5]));
+        assert_eq!((taken.frames.len(), end.unwrap()), (2, Some(End::Complete)));
+        let timed = Plan { duration: Some(Duration::from_millis(5)), ..plan(RECORDED) };
+        let hour = 3_600_000_000_000;
+        let (taken, end, _) =
+            play(&timed, &mut Packets::new(&[(1, 60), (2_000_000, 60), (hour, 60)]));
+        assert_eq!((taken.frames.len(), end.unwrap()), (2, Some(End::Time)));
+    }
+
+    #[test]
+    fn a_long_gap_does_not_make_it_deaf() {
+        let hour = 3_600_000_000_000;
+        let (plan, mut taken) = (plan(RECORDED), Taken::new());
+        let mut replayer = Replayer::new(&plan, &mut taken).unwrap();
+        let mut asked = 0;
+        let end = replayer.play(&mut Packets::new(&[(1, 60), (hour, 60)]), &mut |counts| {
+            asked += u32::from(counts.early > Duration::from_secs(3000));
+            asked == 3
+        });
+        assert_eq!((end.unwrap(), taken.frames.len()), (Some(End::Stopped), 1));
+    }
+
+    #[test]
+    fn what_comes_before_a_fault_is_sent() {
+        let mut source = Packets::new(&[(1, 60), (2, 61)]);
+        source.fault = true;
+        let (taken, end, report) = play(&plan(RECORDED), &mut source);
+        assert_eq!((taken.frames.len(), report.sent.end), (2, None));
+        assert_eq!(end.unwrap_err().kind(), ErrorKind::Malformed);
+    }
+}
