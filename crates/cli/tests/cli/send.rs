@@ -125,7 +125,7 @@ fn tshark_does_complain_where_there_is_reason_to() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("f.pcap");
     for (place, wrong) in
-        [("IP", "len=20"), ("IP", "chksum=1"), ("UDP", "len=99"), ("UDP", "chksum=1")]
+        [("IP", "len=2000"), ("IP", "chksum=1"), ("UDP", "len=99"), ("UDP", "chksum=1")]
     {
         let [ip, udp] = ["IP", "UDP"].map(|layer| if layer == place { wrong } else { "" });
         let packets = format!("IP(dst=\"127.0.0.1\", {ip})/UDP({udp})").replace(", )", ")");
