@@ -69,6 +69,20 @@ impl SharedMemory {
         unsafe { libc::madvise(self.start.as_ptr().cast(), self.length, libc::MADV_HUGEPAGE) };
     }
 
+    /// Gives a part of the memory its pages, which is otherwise done when they are first used (Linux 5.14).
+    ///
+    /// # Panics
+    /// When the part is not all inside.
+    pub(crate) fn populate(&self, start: usize, length: usize) -> io::Result<()> {
+        assert!(start <= self.length && length <= self.length - start);
+        // SAFETY: the range lies in this mapping, whose contents the advice leaves alone.
+        let answer = unsafe {
+            let start = self.start.as_ptr().add(start);
+            libc::madvise(start.cast(), length, libc::MADV_POPULATE_WRITE)
+        };
+        if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    }
+
     /// The first byte; aligned to a page, valid for reads and writes of [`len`](Self::len) bytes
     /// as long as `self` lives.
     pub fn as_ptr(&self) -> *mut u8 {

@@ -68,6 +68,7 @@ impl Sender {
         let opened = sink::open(&Config {
             interface: name.to_owned(),
             backend,
+            queue: 0,
             slots: SLOTS,
             longest: plan.template.longest(),
         })?;

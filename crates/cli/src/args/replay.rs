@@ -56,7 +56,7 @@ pub(crate) struct ReplayArgs {
     #[arg(short = 'w', long, value_name = "FILE")]
     pub(crate) write: Option<PathBuf>,
 
-    /// The way out of the host: live, ring, mmsg or socket; without it, the best that works here.
+    /// The way out of the host: live, xdp, ring, mmsg or socket; without it, the best that works here.
     #[arg(long, value_name = "NAME")]
     pub(crate) backend: Option<Backend>,
 

@@ -77,6 +77,7 @@ fn send(args: &ReplayArgs, plan: &Plan, files: &mut Files<'_>) -> Result<Outcome
     let mut opened = open(&sink::Config {
         interface: args.interface.clone(),
         backend: args.backend,
+        queue: 0,
         slots: (WAITING / longest).clamp(BATCH, 512),
         longest,
     })?;

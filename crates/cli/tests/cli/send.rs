@@ -53,7 +53,7 @@ fn what_makes_no_sense_is_refused() {
         (&["--burst", "0"], "0 is not in 1.."),
         (&["-r", "max", "--gaps", "poisson"], "gaps that vary need a rate"),
         (&["-r", "1Mbps", "--ramp", "10/1s"], "of the same unit"),
-        (&["--backend", "rocket"], "they are live, ring, mmsg, socket"),
+        (&["--backend", "rocket"], "they are live, xdp, ring, mmsg, socket"),
         (&["--blocklist", "/nonexistent"], "read the blocklist /nonexistent"),
     ] {
         let done =
@@ -72,7 +72,7 @@ fn every_address_of_a_prefix_gets_one_packet_by_every_back_end() {
     let folder = tempfile::tempdir().unwrap();
     let list = folder.path().join("blocked");
     std::fs::write(&list, "10.64.1.0/24 # nobody asks these\n10.64.3.7\n").unwrap();
-    for backend in ["ring", "mmsg", "socket"] {
+    for backend in ["xdp", "ring", "mmsg", "socket"] {
         let file = folder.path().join(format!("{backend}.pcapng"));
         let packets = "Ether(dst=\"02:00:00:00:00:99\")/IP(dst=permute(\"10.64.0.0/22\"))/\
                        TCP(dport=80, flags=\"S\", sport=random(1024-65535), seq=random(0-4294967295))/Raw(size=18)";

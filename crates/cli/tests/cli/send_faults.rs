@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::send::{send, wait};
 use crate::support::{Finished, LINERATE, finish, quiet_pair};
 
-const BACKENDS: [&str; 4] = ["live", "ring", "mmsg", "socket"];
+const BACKENDS: [&str; 5] = ["live", "xdp", "ring", "mmsg", "socket"];
 
 /// Packets to nobody.
 const PACKETS: &str = "Ether(dst=\"02:00:00:00:00:99\")/IP(dst=\"10.64.0.1\")/UDP()";

@@ -1,6 +1,6 @@
 //! What a driver does with XDP: the generic netlink family `netdev`.
 //!
-//! Source: `linux/netdev.h` (Linux 6.18); the family is there since 6.3, metadata since 6.8.
+//! Source: `linux/netdev.h` (Linux 6.18); the family is there since 6.3, metadata since 6.8, launch times since 6.15.
 
 use linerate_base::Result;
 
@@ -11,6 +11,7 @@ const NETDEV_CMD_DEV_GET: u8 = 1;
 const NETDEV_A_DEV_IFINDEX: u16 = 1;
 const NETDEV_A_DEV_XDP_FEATURES: u16 = 3;
 const NETDEV_A_DEV_XDP_RX_METADATA_FEATURES: u16 = 5;
+const NETDEV_A_DEV_XSK_FEATURES: u16 = 6;
 
 /// What an interface's driver does with XDP; all of it depends on how the interface is set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,6 +20,8 @@ pub struct XdpFeatures {
     acts: u64,
     /// `enum netdev_xdp_rx_metadata`.
     metadata: u64,
+    /// `enum netdev_xsk_flags`.
+    sending: u64,
 }
 
 impl XdpFeatures {
@@ -66,6 +69,16 @@ impl XdpFeatures {
     pub fn vlan_tag(self) -> bool {
         self.metadata & 1 << 2 != 0
     }
+
+    /// The hardware fills in checksums of frames that AF_XDP sends.
+    pub fn fills_checksums(self) -> bool {
+        self.sending & 1 << 1 != 0
+    }
+
+    /// The hardware keeps frames that AF_XDP sends until it is time for them.
+    pub fn launches_on_time(self) -> bool {
+        self.sending & 1 << 2 != 0
+    }
 }
 
 /// What the interface with this index does with XDP; `None` when the kernel does not tell (before
@@ -93,12 +106,27 @@ fn features(answer: &GenericMessage) -> XdpFeatures {
     XdpFeatures {
         acts: number(NETDEV_A_DEV_XDP_FEATURES),
         metadata: number(NETDEV_A_DEV_XDP_RX_METADATA_FEATURES),
+        sending: number(NETDEV_A_DEV_XSK_FEATURES),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_drivers_do_with_frames_to_send_is_read() {
+        let answer = |bits: u64| GenericMessage {
+            family: 0,
+            command: NETDEV_CMD_DEV_GET,
+            version: 1,
+            attributes: attribute(NETDEV_A_DEV_XSK_FEATURES, &bits.to_ne_bytes()),
+        };
+        let [stamps, sums, launches] = [1, 2, 4].map(|bits| features(&answer(bits)));
+        assert_eq!(stamps, XdpFeatures { sending: 1, ..XdpFeatures::default() });
+        assert!(sums.fills_checksums() && !sums.launches_on_time());
+        assert!(launches.launches_on_time() && !launches.fills_checksums());
+    }
 
     #[test]
     fn an_interface_that_is_not_there_is_an_error() {

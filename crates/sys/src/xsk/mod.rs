@@ -1,4 +1,4 @@
-//! AF_XDP: frames of one receive queue, straight from the driver.
+//! AF_XDP: frames of one queue, straight from the driver and to it.
 //!
 //! [`Umem`] is the memory that frames are received in, a part of it for each queue. [`Queue`] is a
 //! socket on one queue of an interface with two rings shared with the kernel: by the fill ring it
@@ -8,15 +8,23 @@
 //! Packets are leased: [`Queue::lease`] takes those that are there, [`Queue::frame`] says where each
 //! lies, [`Queue::release`] gives their frames back to the kernel.
 //!
+//! [`TransmitQueue`] is the way out: a socket with a transmit ring, by which the kernel gets frames,
+//! and a completion ring, by which it gives them back.
+//!
 //! Source: `linux/if_xdp.h` and Documentation/networking/af_xdp.rst, Linux 6.18.
 
+mod bind;
 mod queue;
 mod ring;
+mod slots;
 mod socket;
+mod transmit;
 mod umem;
 
 pub use queue::{Frame, Queue};
+pub use slots::Outcome;
 pub use socket::Statistics;
+pub use transmit::TransmitQueue;
 pub use umem::{FRAME_HEADROOM, FrameSize, Umem};
 
 /// Whether this process may open AF_XDP sockets.

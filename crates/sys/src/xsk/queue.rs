@@ -1,11 +1,10 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::thread;
-use std::time::{Duration, Instant};
 
-use linerate_base::{Error, ErrorKind, Result};
+use linerate_base::Result;
 
-use super::ring::{FillRing, ReceiveRing};
+use super::bind::bind;
+use super::ring::{Consumer, Producer};
 use super::socket::{RingKind, Socket, Statistics};
 use super::umem::{FrameSize, refused};
 
@@ -38,8 +37,8 @@ pub struct Frame {
 #[derive(Debug)]
 pub struct Queue {
     socket: Socket,
-    receive: ReceiveRing,
-    fill: FillRing,
+    receive: Consumer<libc::xdp_desc>,
+    fill: Producer<u64>,
     part: Part,
     leased: u32,
     /// Packets whose frames were given back.
@@ -49,9 +48,8 @@ pub struct Queue {
 /// The completion ring serves sending, but no socket is bound without one.
 const COMPLETIONS: u32 = 64;
 
-/// How long a queue may be taken by a socket that was closed, and how often to try.
-const PATIENCE: Duration = Duration::from_millis(300);
-const PAUSE: Duration = Duration::from_millis(2);
+/// A socket with its receive and its fill ring.
+type Rings = (Socket, Consumer<libc::xdp_desc>, Producer<u64>);
 
 impl Queue {
     /// The rings have an entry for every frame: the receive ring is never full while a frame is free.
@@ -60,25 +58,11 @@ impl Queue {
         let (socket, receive, fill) = Self::prepare(&part).map_err(|e| refused(asked, e))?;
         let mut opened = Self { socket, receive, fill, part, leased: 0, released: 0 };
         opened.fill_all();
-        opened.bind(interface, queue).map_err(|e| not_bound(queue, e))?;
+        bind(&opened.socket, interface, queue)?;
         Ok(opened)
     }
 
-    /// The kernel frees a queue only some time after its socket was closed (`xp_put_pool` in
-    /// net/xdp/xsk_buff_pool.c, Linux 6.18, leaves it to a worker).
-    fn bind(&self, interface: u32, queue: u32) -> io::Result<()> {
-        let give_up = Instant::now() + PATIENCE;
-        loop {
-            match self.socket.bind(interface, queue) {
-                Err(e) if e.raw_os_error() == Some(libc::EBUSY) && Instant::now() < give_up => {
-                    thread::sleep(PAUSE);
-                }
-                done => return done,
-            }
-        }
-    }
-
-    fn prepare(part: &Part) -> io::Result<(Socket, ReceiveRing, FillRing)> {
+    fn prepare(part: &Part) -> io::Result<Rings> {
         let entries = part.frames.next_power_of_two();
         let socket = Socket::open()?;
         // SAFETY: the part was given to this queue alone, and it tells what is in it by leases.
@@ -88,9 +72,9 @@ impl Queue {
         socket.request_ring(RingKind::Receive, entries)?;
         let (memory, layout) =
             socket.map_ring(RingKind::Receive, entries, size_of::<libc::xdp_desc>())?;
-        let receive = ReceiveRing::over(memory, layout, entries);
+        let receive = Consumer::over(memory, layout, entries);
         let (memory, layout) = socket.map_ring(RingKind::Fill, entries, size_of::<u64>())?;
-        Ok((socket, receive, FillRing::over(memory, layout, entries)))
+        Ok((socket, receive, Producer::over(memory, layout, entries)))
     }
 
     fn fill_all(&mut self) {
@@ -182,16 +166,5 @@ impl Queue {
 impl AsFd for Queue {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
-    }
-}
-
-fn not_bound(queue: u32, error: io::Error) -> Error {
-    let asked = format!("bind an AF_XDP socket to queue {queue}");
-    match error.raw_os_error() {
-        Some(libc::EBUSY) => {
-            Error::new(ErrorKind::Busy, asked, "another AF_XDP socket is on that queue")
-                .advise("end the other program, or use another back end")
-        }
-        _ => refused(asked, error),
     }
 }

@@ -1,4 +1,4 @@
-//! The two rings of a socket: entries, a counter of each side, a word of flags.
+//! The rings of a socket: entries, a counter of each side, a word of flags.
 //!
 //! A counter runs on and on; its lower bits are the place in the ring. The side that writes entries
 //! publishes its counter with a release store, the other reads it with an acquire load before it
@@ -21,7 +21,7 @@ pub(super) struct Layout {
 
 /// Plain numbers, for which any bits make a value.
 pub(super) trait Entry: Copy {}
-/// The start of an empty frame.
+/// The start of an empty frame, or of one that was sent.
 impl Entry for u64 {}
 /// A frame with a packet in it.
 impl Entry for libc::xdp_desc {}
@@ -70,17 +70,17 @@ impl<E: Entry> Ring<E> {
     }
 }
 
-/// Our end of the receive ring.
+/// Our end of a ring that the kernel fills: the receive ring, the completion ring.
 #[derive(Debug)]
-pub(super) struct ReceiveRing {
-    ring: Ring<libc::xdp_desc>,
+pub(super) struct Consumer<E> {
+    ring: Ring<E>,
     /// Entries that were released.
     released: u32,
     /// Entries that the kernel had published when it was last looked at.
     published: u32,
 }
 
-impl ReceiveRing {
+impl<E: Entry> Consumer<E> {
     pub(super) fn over(memory: SharedMemory, layout: Layout, entries: u32) -> Self {
         Self { ring: Ring::over(memory, layout, entries), released: 0, published: 0 }
     }
@@ -96,7 +96,7 @@ impl ReceiveRing {
     /// # Panics
     /// When the kernel had not published it at the last look.
     #[inline]
-    pub(super) fn get(&self, index: u32) -> libc::xdp_desc {
+    pub(super) fn get(&self, index: u32) -> E {
         assert!(index < self.published.wrapping_sub(self.released), "entry {index} is not there");
         // SAFETY: the entry lies in the mapping. The kernel published it before the acquire load
         // that was checked against, and does not write to it before it is released.
@@ -110,25 +110,47 @@ impl ReceiveRing {
     }
 }
 
-/// Our end of the fill ring, which has room for all frames that there are.
+/// Our end of a ring that the kernel empties: the fill ring, which has room for all frames that there
+/// are, and the transmit ring.
 #[derive(Debug)]
-pub(super) struct FillRing {
-    ring: Ring<u64>,
+pub(super) struct Producer<E> {
+    ring: Ring<E>,
     written: u32,
 }
 
-impl FillRing {
+impl<E: Entry> Producer<E> {
     pub(super) fn over(memory: SharedMemory, layout: Layout, entries: u32) -> Self {
         Self { ring: Ring::over(memory, layout, entries), written: 0 }
     }
 
-    /// Writes the start of an empty frame. The kernel sees it after [`publish`](Self::publish).
+    /// Entries that can be written.
+    pub(super) fn room(&self) -> u32 {
+        self.ring.mask + 1 - self.written.wrapping_sub(self.taken())
+    }
+
+    /// The counter of entries that the kernel says it has read.
+    pub(super) fn taken(&self) -> u32 {
+        self.ring.consumer().load(Ordering::Acquire)
+    }
+
+    /// The counter of entries that were written.
+    pub(super) fn written(&self) -> u32 {
+        self.written
+    }
+
+    /// Writes an entry, for which there is [room](Self::room). The kernel sees it after
+    /// [`publish`](Self::publish).
     #[inline]
-    pub(super) fn push(&mut self, frame: u64) {
-        // SAFETY: the entry lies in the mapping. No more frames than entries exist, and this frame is
-        // not in the ring, so the kernel has read what stood here.
-        unsafe { self.ring.entry(self.written).write(frame) };
+    pub(super) fn push(&mut self, entry: E) {
+        // SAFETY: the entry lies in the mapping. There is room, so the kernel has read what stood here.
+        unsafe { self.ring.entry(self.written).write(entry) };
         self.written = self.written.wrapping_add(1);
+    }
+
+    /// The entry with this counter, as it was written last.
+    pub(super) fn get(&self, counter: u32) -> E {
+        // SAFETY: the entry lies in the mapping, and nobody but us writes to it.
+        unsafe { self.ring.entry(counter).read() }
     }
 
     /// Gives the kernel what was written.
@@ -136,10 +158,36 @@ impl FillRing {
         self.ring.producer().store(self.written, Ordering::Release);
     }
 
-    /// True when the driver sleeps and must be woken to take frames.
+    /// Writes another entry in the place of the one with this counter.
+    ///
+    /// # Safety
+    /// The kernel does not read the ring at this moment.
+    pub(super) unsafe fn replace(&mut self, counter: u32, entry: E) {
+        // SAFETY: the entry lies in the mapping; the caller sees to it that nobody reads it.
+        unsafe { self.ring.entry(counter).write(entry) };
+    }
+
+    /// True when the driver sleeps and must be woken to look at the ring.
     pub(super) fn needs_wakeup(&self) -> bool {
         let flags = self.ring.word(self.ring.layout.flags).load(Ordering::Relaxed);
         flags & libc::XDP_RING_NEED_WAKEUP != 0
+    }
+}
+
+/// The kernel's part, played by tests.
+#[cfg(test)]
+impl<E: Entry> Producer<E> {
+    pub(super) fn play_taken(&self, counter: u32) {
+        self.ring.consumer().store(counter, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+impl<E: Entry> Consumer<E> {
+    pub(super) fn play_published(&self, counter: u32, entry: E) {
+        // SAFETY: an entry of the ring, and nobody else uses this memory.
+        unsafe { self.ring.entry(counter).write(entry) };
+        self.ring.producer().store(counter.wrapping_add(1), Ordering::Release);
     }
 }
 
@@ -154,16 +202,14 @@ mod tests {
     }
 
     /// Plays the kernel, which publishes one more packet.
-    fn receive(ring: &ReceiveRing, addr: u64, len: u32) {
+    fn receive(ring: &Consumer<libc::xdp_desc>, addr: u64, len: u32) {
         let counter = ring.ring.producer().load(Ordering::Relaxed);
-        // SAFETY: an entry of the ring, and nobody else uses this memory.
-        unsafe { ring.ring.entry(counter).write(libc::xdp_desc { addr, len, options: 0 }) };
-        ring.ring.producer().store(counter.wrapping_add(1), Ordering::Release);
+        ring.play_published(counter, libc::xdp_desc { addr, len, options: 0 });
     }
 
     #[test]
     fn packets_come_in_order_round_after_round() {
-        let mut ring = ReceiveRing::over(memory(), LAYOUT, 4);
+        let mut ring = Consumer::over(memory(), LAYOUT, 4);
         // Counters wrap around in the middle of the test.
         let start = u32::MAX - 5;
         ring.released = start;
@@ -184,7 +230,7 @@ mod tests {
     #[test]
     #[should_panic(expected = "entry 1 is not there")]
     fn nothing_is_read_that_the_kernel_has_not_published() {
-        let mut ring = ReceiveRing::over(memory(), LAYOUT, 4);
+        let mut ring = Consumer::over(memory(), LAYOUT, 4);
         receive(&ring, 0, 60);
         assert_eq!(ring.available(), 1);
         ring.get(1);
@@ -192,14 +238,14 @@ mod tests {
 
     #[test]
     fn frames_are_seen_when_published() {
-        let mut ring = FillRing::over(memory(), LAYOUT, 4);
+        let mut ring = Producer::<u64>::over(memory(), LAYOUT, 4);
         ring.push(4096);
         ring.push(8192);
+        assert_eq!((ring.room(), ring.written(), ring.taken()), (2, 2, 0));
         assert_eq!(ring.ring.producer().load(Ordering::Relaxed), 0);
         ring.publish();
         assert_eq!(ring.ring.producer().load(Ordering::Relaxed), 2);
-        // SAFETY: an entry of the ring, and nobody else uses this memory.
-        assert_eq!(unsafe { ring.ring.entry(1).read() }, 8192);
+        assert_eq!(ring.get(1), 8192);
         assert!(!ring.needs_wakeup());
         ring.ring.word(LAYOUT.flags).store(1, Ordering::Relaxed);
         assert!(ring.needs_wakeup());
@@ -208,6 +254,6 @@ mod tests {
     #[test]
     #[should_panic(expected = "3 entries")]
     fn a_ring_has_a_power_of_two_of_entries() {
-        FillRing::over(memory(), LAYOUT, 3);
+        Producer::<u64>::over(memory(), LAYOUT, 3);
     }
 }

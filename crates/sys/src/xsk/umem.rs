@@ -16,6 +16,9 @@ pub enum FrameSize {
     Page = 4096,
 }
 
+/// Bytes that are populated at a time: some hundredths of a second.
+const POPULATED: usize = 64 << 20;
+
 /// Bytes that the kernel leaves before the packet in a frame, where a program may put metadata
 /// (`XDP_PACKET_HEADROOM` of `linux/bpf.h`).
 pub const FRAME_HEADROOM: u32 = 256;
@@ -65,6 +68,27 @@ impl Umem {
             SharedMemory::anonymous(bytes as usize).map_err(|e| Error::system(asked(), e))?;
         memory.prefer_huge_pages();
         Ok(Self { memory, size, frames, parts, taken: 0 })
+    }
+
+    /// Has the kernel give the memory its pages, a part at a time as long as `goes_on` says so; false when it did
+    /// not. What is not populated a queue's opening populates, in one go.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Exhausted`] when there is no such memory.
+    pub fn populate(&self, mut goes_on: impl FnMut() -> bool) -> Result<bool> {
+        for start in (0..self.memory.len()).step_by(POPULATED) {
+            if !goes_on() {
+                return Ok(false);
+            }
+            let length = POPULATED.min(self.memory.len() - start);
+            let asked = || format!("fill {} MiB with frames", self.memory.len() >> 20);
+            match self.memory.populate(start, length) {
+                // Before Linux 5.14 the kernel does not know how.
+                Err(e) if e.raw_os_error() == Some(libc::EINVAL) => return Ok(true),
+                populated => populated.map_err(|e| Error::system(asked(), e))?,
+            }
+        }
+        Ok(true)
     }
 
     /// Opens a socket on the queue `queue` of the interface with index `interface`, with the next

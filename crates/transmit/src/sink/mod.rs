@@ -2,22 +2,23 @@
 //!
 //! - `live`: a program in the kernel that gives frames to the driver ([`live`](crate::live))
 //! - `ring`: a memory-mapped ring of the kernel (`PACKET_TX_RING`), one system call for all frames in it
+//! - `xdp`: a ring of an AF_XDP socket, from which the driver takes frames where it has zero-copy; only when asked for
 //! - `mmsg`: sendmmsg(2), up to 64 frames with one system call
 //! - `socket`: send(2), a system call for each frame
 //! - `file`: a savefile
 //!
 //! All promise that `submitted = sent + refused + pending` at any time. Where a device has no room they wait for it
-//! for 50 ms before they count frames as refused; the ring keeps frames until it is flushed, and lends no slots
-//! while it is full; `live` learns afterwards, from the device's count of lost frames. A device that takes a frame may
+//! for 50 ms before they count frames as refused; rings keep frames until they are flushed, and lend no slots
+//! while they are full; `live` learns afterwards, from the device's count of lost frames. A device that takes a frame may
 //! still lose it; its own counters tell.
 
 mod buffer;
 mod file;
-mod mmsg;
 mod open;
-mod port;
 mod ring;
 mod socket;
+mod wire;
+mod xdp;
 
 pub use file::FileSink;
 pub(crate) use open::is_about_live;

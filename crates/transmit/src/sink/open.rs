@@ -4,11 +4,12 @@ use std::fmt;
 use std::str::FromStr;
 
 use linerate_base::{Error, ErrorKind, Result, Sink};
+use linerate_sys::packet_send;
 
-use super::mmsg::MmsgSink;
-use super::port::Port;
-use super::ring::RingSink;
-use super::socket::SocketSink;
+use super::ring::{PacketRing, RingSink};
+use super::socket::{self, SocketSink};
+use super::wire::Wire;
+use super::xdp::XdpRing;
 use crate::live::frames::FramesSink;
 
 /// A way out of the host.
@@ -18,6 +19,8 @@ pub enum Backend {
     Live,
     /// A ring shared with the kernel.
     Ring,
+    /// An AF_XDP socket on one queue.
+    Xdp,
     /// Up to 64 frames with one system call.
     Mmsg,
     /// A system call for each frame.
@@ -26,12 +29,13 @@ pub enum Backend {
 
 impl Backend {
     /// All of them, the fastest first.
-    pub const ALL: [Self; 4] = [Self::Live, Self::Ring, Self::Mmsg, Self::Socket];
+    pub const ALL: [Self; 5] = [Self::Live, Self::Xdp, Self::Ring, Self::Mmsg, Self::Socket];
 
     fn name(self) -> &'static str {
         match self {
             Self::Live => "live",
             Self::Ring => "ring",
+            Self::Xdp => "xdp",
             Self::Mmsg => "mmsg",
             Self::Socket => "socket",
         }
@@ -59,8 +63,10 @@ impl FromStr for Backend {
 pub struct Config {
     /// The interface to send from, in the calling thread's namespace.
     pub interface: String,
-    /// The way out; `None` chooses the best that works and needs no core of its own.
+    /// The way out; `None` chooses the best that works and needs neither a core nor a queue of its own.
     pub backend: Option<Backend>,
+    /// The transmit queue that `xdp` takes; the others leave the choice to the kernel.
+    pub queue: u32,
     /// Frames that can wait at a time, at least 1.
     pub slots: usize,
     /// Bytes of the longest frame.
@@ -85,19 +91,20 @@ pub struct Opened {
 /// - [`ErrorKind::Exhausted`] when there is no memory for a ring that was asked for.
 /// - For `live`, [`ErrorKind::Unsupported`] when the device takes no redirected frames, or frames are longer than a
 ///   page holds.
+/// - For `xdp`, [`ErrorKind::Busy`] when another AF_XDP socket has the queue, [`ErrorKind::Invalid`] when there is no
+///   such queue, [`ErrorKind::Unsupported`] when the frames are longer than a page.
 pub fn open(config: &Config) -> Result<Opened> {
     if let Some(backend) = config.backend {
-        return Ok(Opened { sink: one(config, backend)?, backend, notes: Vec::new() });
+        return one(config, backend);
     }
-    match one(config, Backend::Ring) {
-        Ok(sink) => Ok(Opened { sink, backend: Backend::Ring, notes: Vec::new() }),
-        Err(error) if is_about_rings(&error) => {
-            let notes = vec![format!("sending by system calls, without a ring: {error}")];
-            let sink = one(config, Backend::Mmsg)?;
-            Ok(Opened { sink, backend: Backend::Mmsg, notes })
+    one(config, Backend::Ring).or_else(|error| match is_about_rings(&error) {
+        true => {
+            let mut opened = one(config, Backend::Mmsg)?;
+            opened.notes.push(format!("sending by system calls, without a ring: {error}"));
+            Ok(opened)
         }
-        Err(error) => Err(error),
-    }
+        false => Err(error),
+    })
 }
 
 /// Opens a sink for more frames than system calls can send: by `live` where it works and nothing else is asked for.
@@ -126,18 +133,28 @@ fn is_about_rings(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Exhausted | ErrorKind::Unsupported | ErrorKind::Invalid)
 }
 
-fn one(config: &Config, backend: Backend) -> Result<Box<dyn Sink + Send>> {
-    let (slots, longest) = (config.slots, config.longest);
-    let port = || Port::open(&config.interface);
-    Ok(match backend {
+fn one(config: &Config, backend: Backend) -> Result<Opened> {
+    let wire = || Wire::find(&config.interface);
+    let &Config { queue, slots, longest, .. } = config;
+    let mut notes = Vec::new();
+    let sink: Box<dyn Sink + Send> = match backend {
         Backend::Live => Box::new(FramesSink::open(&config.interface, slots, longest)?),
-        Backend::Socket => Box::new(SocketSink::new(port()?, slots, longest)),
-        Backend::Mmsg => Box::new(MmsgSink::new(port()?, slots, longest)),
+        Backend::Socket => Box::new(SocketSink::new(wire()?, slots, longest, 1)?),
+        Backend::Mmsg => Box::new(SocketSink::new(wire()?, slots, longest, packet_send::BATCH)?),
         Backend::Ring => {
+            let wire = wire()?;
             let asked = format!("make a transmit ring on {}", config.interface);
-            Box::new(RingSink::new(port()?, slots, longest).map_err(|e| Error::system(asked, e))?)
+            let ring = PacketRing::new(socket::bound(&wire)?, slots, longest);
+            Box::new(RingSink::new(wire, ring.map_err(|e| Error::system(asked, e))?))
         }
-    })
+        Backend::Xdp => {
+            let wire = wire()?;
+            let ring = XdpRing::open(&wire, queue, slots, longest)?;
+            notes = ring.notes();
+            Box::new(RingSink::new(wire, ring))
+        }
+    };
+    Ok(Opened { sink, backend, notes })
 }
 
 #[cfg(test)]
@@ -149,6 +166,6 @@ mod tests {
         for backend in Backend::ALL {
             assert_eq!(backend.to_string().parse(), Ok(backend));
         }
-        assert!("rocket".parse::<Backend>().unwrap_err().contains("ring, mmsg, socket"));
+        assert!("rocket".parse::<Backend>().unwrap_err().contains("xdp, ring, mmsg, socket"));
     }
 }

@@ -1,48 +1,133 @@
-//! `PACKET_TX_RING`: frames in memory shared with the kernel, one system call for all that wait there.
+//! Frames in memory shared with the kernel, one system call for all that wait there.
 
 use std::collections::VecDeque;
 use std::io;
 
 use linerate_base::{Result, Sink, SinkStats, Slots};
+use linerate_sys::packet_socket::PacketSocket;
 use linerate_sys::packet_tx_ring::{HEAD, TxRing};
+use linerate_sys::xsk::Outcome;
 
-use super::port::{Port, patiently};
+use super::wire::{Wire, patiently};
+
+/// A row of slots that process and kernel share. Frames leave in the order in which they were submitted.
+pub(super) trait Ring {
+    /// Bytes from one slot to the next.
+    fn stride(&self) -> usize;
+
+    /// How far behind the beginning of its slot a frame begins.
+    fn head(&self) -> usize;
+
+    /// At most `most` slots that follow one another and are the process's.
+    fn acquire(&mut self, most: usize) -> &mut [u8];
+
+    /// The first of the frames in the acquired slots that the kernel would take and never send, and what is wrong
+    /// with it, as a number of the system; `None` where the kernel says so itself.
+    fn misfit(&mut self, lengths: &[u32], mtu: u32) -> Option<(usize, i32)>;
+
+    /// Hands over the first of the acquired slots, with frames of these lengths.
+    fn submit(&mut self, lengths: &[u32]);
+
+    /// Has the kernel send what was handed over; what finds no room waits.
+    fn kick(&mut self) -> io::Result<()>;
+
+    /// Tells what became of the frames, the oldest first, with which the kernel is done since the last call.
+    fn complete(&mut self, tell: &mut dyn FnMut(Outcome));
+
+    /// Takes back the frames, the newest first, that the kernel has not begun to send; returns how many.
+    fn withdraw(&mut self) -> usize;
+}
+
+/// `PACKET_TX_RING`: a ring of packet sockets.
+#[derive(Debug)]
+pub(super) struct PacketRing {
+    socket: PacketSocket,
+    ring: TxRing,
+}
+
+impl PacketRing {
+    pub(super) fn new(socket: PacketSocket, slots: usize, longest: usize) -> io::Result<Self> {
+        let ring = TxRing::new(&socket, slots, longest)?;
+        Ok(Self { socket, ring })
+    }
+}
+
+impl Ring for PacketRing {
+    fn stride(&self) -> usize {
+        self.ring.stride()
+    }
+
+    fn head(&self) -> usize {
+        HEAD
+    }
+
+    fn acquire(&mut self, most: usize) -> &mut [u8] {
+        self.ring.acquire(most)
+    }
+
+    fn misfit(&mut self, _: &[u32], _: u32) -> Option<(usize, i32)> {
+        None
+    }
+
+    fn submit(&mut self, lengths: &[u32]) {
+        self.ring.submit(lengths);
+    }
+
+    fn kick(&mut self) -> io::Result<()> {
+        self.ring.kick(&self.socket).map(drop)
+    }
+
+    fn complete(&mut self, tell: &mut dyn FnMut(Outcome)) {
+        (0..self.ring.complete()).for_each(|_| tell(Outcome::Sent));
+    }
+
+    fn withdraw(&mut self) -> usize {
+        self.ring.withdraw()
+    }
+}
 
 /// Sends frames from a ring.
 #[derive(Debug)]
-pub(super) struct RingSink {
-    port: Port,
-    ring: TxRing,
+pub(super) struct RingSink<R> {
+    wire: Wire,
+    ring: R,
     lengths: Vec<u32>,
     /// Lengths of the frames that are pending, the oldest first.
     pending: VecDeque<u32>,
     stats: SinkStats,
 }
 
-impl RingSink {
-    pub(super) fn new(port: Port, slots: usize, longest: usize) -> io::Result<Self> {
-        let ring = TxRing::new(&port.socket, slots, longest)?;
+impl<R: Ring> RingSink<R> {
+    pub(super) fn new(wire: Wire, ring: R) -> Self {
         let stats = SinkStats::default();
-        Ok(Self { port, ring, lengths: Vec::new(), pending: VecDeque::new(), stats })
+        Self { wire, ring, lengths: Vec::new(), pending: VecDeque::new(), stats }
     }
 
     /// Has the kernel send what waits in the ring; what finds no room goes on waiting. True when nothing does.
     fn kick(&mut self) -> Result<bool> {
-        let kicked = self.ring.kick(&self.port.socket);
+        let kicked = self.ring.kick();
         self.complete();
         kicked.map_err(|error| {
             self.give_up();
-            self.port.explain(error)
+            self.wire.explain(error)
         })?;
         Ok(self.pending.is_empty())
     }
 
     /// Takes note of what the driver is done with.
     fn complete(&mut self) {
-        let sent = self.ring.complete();
-        self.stats.sent += sent as u64;
-        self.stats.sent_bytes += self.pending.drain(..sent).map(u64::from).sum::<u64>();
-        self.stats.pending = self.pending.len() as u64;
+        let Self { ring, pending, stats, .. } = self;
+        ring.complete(&mut |outcome| {
+            let length = pending.pop_front().map_or(0, u64::from);
+            match outcome {
+                Outcome::Sent => {
+                    stats.sent += 1;
+                    stats.sent_bytes += length;
+                }
+                Outcome::Lost => stats.refused += 1,
+            }
+        });
+        stats.pending = pending.len() as u64;
     }
 
     /// Takes back what has not been sent.
@@ -52,27 +137,37 @@ impl RingSink {
         self.stats.refused += refused as u64;
         self.stats.pending = self.pending.len() as u64;
     }
+
+    /// Hands over the filled frames, up to the first that does not fit; what is wrong with that one.
+    fn hand_over(&mut self) -> Option<io::Error> {
+        let misfit = self.ring.misfit(&self.lengths, self.wire.mtu());
+        let fitting = misfit.map_or(self.lengths.len(), |(index, _)| index);
+        self.ring.submit(&self.lengths[..fitting]);
+        self.pending.extend(self.lengths.drain(..fitting));
+        self.stats.refused += self.lengths.drain(..).len() as u64;
+        misfit.map(|(_, error)| io::Error::from_raw_os_error(error))
+    }
 }
 
-impl Sink for RingSink {
+impl<R: Ring> Sink for RingSink<R> {
     fn acquire(&mut self, most: usize) -> Result<Slots<'_>> {
         if !self.pending.is_empty() {
             self.kick()?;
         }
-        let stride = self.ring.stride();
-        Ok(Slots::new(self.ring.acquire(most), stride, HEAD, &mut self.lengths))
+        let (stride, head) = (self.ring.stride(), self.ring.head());
+        Ok(Slots::new(self.ring.acquire(most), stride, head, &mut self.lengths))
     }
 
     fn submit(&mut self) -> Result<()> {
         self.stats.submitted += self.lengths.len() as u64;
-        if let Err(error) = self.port.watch() {
+        if let Err(error) = self.wire.watch() {
             self.stats.refused += self.lengths.drain(..).len() as u64;
             self.give_up();
             return Err(error);
         }
-        self.ring.submit(&self.lengths);
-        self.pending.extend(self.lengths.drain(..));
-        self.kick().map(drop)
+        let misfit = self.hand_over();
+        self.kick()?;
+        misfit.map_or(Ok(()), |error| Err(self.wire.explain(error)))
     }
 
     /// As long as frames leave it goes on; when for a moment none does, the rest is taken back.
@@ -85,7 +180,7 @@ impl Sink for RingSink {
         self.give_up();
         match self.pending.len() {
             0 => Ok(()),
-            held => Err(self.port.held(held)),
+            held => Err(self.wire.held(held)),
         }
     }
 

@@ -43,17 +43,17 @@ pub(crate) fn once(template: &Template) -> Plan<'_> {
 }
 
 pub(crate) fn open_on(host: &Host, backend: Option<Backend>, longest: usize) -> Result<Opened> {
-    let config = Config { interface: host.interface().into(), backend, slots: 256, longest };
+    let config =
+        Config { interface: host.interface().into(), backend, queue: 0, slots: 256, longest };
     host.run(|| open(&config))
 }
 
 /// Sends from the host by the back end.
 pub(crate) fn send(host: &Host, backend: Backend, plan: &Plan<'_>) -> (Report, Result<()>) {
     let longest = plan.template.longest();
-    let config =
-        Config { interface: host.interface().into(), backend: Some(backend), slots: 256, longest };
+    let mut opened =
+        open_on(host, Some(backend), longest).unwrap_or_else(|error| panic!("{error}"));
     host.run(|| {
-        let mut opened = open(&config).unwrap_or_else(|error| panic!("{error}"));
         let (report, result) = run(plan, &mut *opened.sink, &|| false);
         assert!(report.stats.balances(), "{report:?}");
         assert_eq!(report.stats.pending, 0, "{report:?}");

@@ -8,3 +8,4 @@ mod live;
 mod rhythm;
 mod stamp;
 mod verified;
+mod xdp;

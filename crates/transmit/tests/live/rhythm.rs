@@ -49,6 +49,7 @@ fn a_stop_ends_a_long_wait() {
     let config = Config {
         interface: a.interface().into(),
         backend: Some(Backend::Socket),
+        queue: 0,
         slots: 64,
         longest: 60,
     };

@@ -1,4 +1,4 @@
-//! The packet socket that frames leave by.
+//! The wire that frames leave by: whether it is there, and what went wrong with it.
 
 use std::io;
 use std::thread;
@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use linerate_base::{Error, ErrorKind, Result};
 use linerate_sys::interface;
-use linerate_sys::packet_socket::{Level, PacketSocket};
 
 /// How long a sink waits for a device that has no room.
 pub(super) const PATIENCE: Duration = Duration::from_millis(50);
@@ -18,35 +17,48 @@ const PAUSE: Duration = Duration::from_micros(20);
 /// them.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// A packet socket bound to the interface that it sends on. It receives nothing.
+/// The interface that a sink sends on.
 #[derive(Debug)]
-pub(super) struct Port {
-    pub(super) socket: PacketSocket,
+pub(super) struct Wire {
     interface: String,
     index: u32,
+    mtu: u32,
     looked: Instant,
 }
 
 /// Numbers of the system that have no name in `std` (errno(3)).
-const EMSGSIZE: i32 = 90;
+pub(super) const EMSGSIZE: i32 = 90;
 const ENETDOWN: i32 = 100;
 const ENXIO: i32 = 6;
 const ENODEV: i32 = 19;
 
-impl Port {
-    /// A socket on the interface called `name`, of the calling thread's namespace.
-    pub(super) fn open(name: &str) -> Result<Self> {
-        let asked = format!("send on {name}");
+impl Wire {
+    /// The interface called `name`, of the calling thread's namespace.
+    pub(super) fn find(name: &str) -> Result<Self> {
         let found = interface::by_name(name)?;
+        let (index, mtu, looked) = (found.index, found.mtu, Instant::now());
+        let mut wire = Self { interface: name.to_owned(), index, mtu, looked };
         if !found.is_up {
-            return Err(Error::new(ErrorKind::Down, asked, "the interface is down")
+            return Err(Error::new(ErrorKind::Down, wire.asked(), "the interface is down")
                 .advise(format!("`ip link set dev {name} up` brings it up")));
         }
-        let socket = bound(found.index).map_err(|error| explain_open(&asked, error))?;
-        let port =
-            Self { socket, interface: name.to_owned(), index: found.index, looked: Instant::now() };
-        port.check_carrier()?;
-        Ok(port)
+        wire.check_carrier()?;
+        Ok(wire)
+    }
+
+    /// The name that it was found by.
+    pub(super) fn name(&self) -> &str {
+        &self.interface
+    }
+
+    /// The index of the interface.
+    pub(super) fn index(&self) -> u32 {
+        self.index
+    }
+
+    /// The MTU when it was last looked at.
+    pub(super) fn mtu(&self) -> u32 {
+        self.mtu
     }
 
     /// Looks at times whether the wire is still there.
@@ -61,11 +73,12 @@ impl Port {
         self.check_carrier()
     }
 
-    fn check_carrier(&self) -> Result<()> {
+    fn check_carrier(&mut self) -> Result<()> {
         let found = interface::by_index(self.index).map_err(|error| match error.kind() {
             ErrorKind::NotFound => self.gone(),
             _ => error,
         })?;
+        self.mtu = found.mtu;
         if found.is_running {
             return Ok(());
         }
@@ -75,7 +88,8 @@ impl Port {
             .advise("frames sent meanwhile may be lost"))
     }
 
-    fn asked(&self) -> String {
+    /// What was asked, in errors.
+    pub(super) fn asked(&self) -> String {
         format!("send on {}", self.interface)
     }
 
@@ -91,10 +105,10 @@ impl Port {
     }
 
     /// What the system answered to frames, in words that help.
-    pub(super) fn explain(&self, error: io::Error) -> Error {
+    pub(super) fn explain(&mut self, error: io::Error) -> Error {
         match error.raw_os_error() {
             Some(EMSGSIZE) => {
-                let mtu = interface::by_index(self.index).map_or(0, |found| found.mtu);
+                let mtu = interface::by_index(self.index).map_or(self.mtu, |found| found.mtu);
                 let answered = format!("a frame is longer than the MTU of {mtu} bytes allows");
                 let advice = "send smaller packets, or raise the MTU with `ip link set mtu`";
                 Error::new(ErrorKind::Invalid, self.asked(), answered).advise(advice)
@@ -107,23 +121,6 @@ impl Port {
             _ => Error::system(self.asked(), error),
         }
     }
-}
-
-fn bound(index: u32) -> io::Result<PacketSocket> {
-    let socket = PacketSocket::open(Level::Link)?;
-    socket.bind(index, 0)?;
-    Ok(socket)
-}
-
-fn explain_open(asked: &str, error: io::Error) -> Error {
-    let error = Error::system(asked, error);
-    if error.kind() == ErrorKind::Permission {
-        return error.advise(
-            "run it as root, or give it CAP_NET_RAW: \
-                             `setcap cap_net_raw,cap_net_admin=ep $(which linerate)`",
-        );
-    }
-    error
 }
 
 /// Makes an attempt again and again until it succeeds; false when it did not for too long.
@@ -161,7 +158,7 @@ mod tests {
 
     #[test]
     fn an_interface_that_is_not_there_is_named() {
-        let error = Port::open("no-such-link").unwrap_err();
+        let error = Wire::find("no-such-link").unwrap_err();
         assert_eq!(error.kind(), ErrorKind::NotFound);
     }
 }
