@@ -48,6 +48,7 @@
 //! A source keeps to the network namespace in which it was opened, and keeps that alive. It goes on
 //! when the process gives up its privileges. It imports no filter language: filters come as BPF programs.
 
+mod card;
 mod config;
 pub mod disk;
 mod file;

@@ -65,6 +65,7 @@ impl Hook {
 /// - [`ErrorKind::Unsupported`] when the interface does not have the link type, or the kernel not the
 ///   back end.
 /// - [`ErrorKind::Invalid`] when the fanout group is of another kind.
+/// - [`ErrorKind::Interrupted`] when the interrupt was triggered while a large buffer was made.
 pub fn open(config: &Config) -> Result<Capture> {
     Ok(open_many(config, 1)?.remove(0))
 }
@@ -125,13 +126,18 @@ fn candidates(config: &Config) -> &'static [Backend] {
     let tap = config.interface != ANY && config.fanout.is_none();
     match (config.exclusive, tap, config.immediate) {
         (true, _, _) => &[Backend::TapXdp],
-        // A packet socket's packets are stamped by the kernel.
-        (_, true, _) if config.timestamps != TimestampSource::Kernel => &[Backend::Tap],
+        // A packet socket's packets are stamped by the kernel, or the network card.
+        (_, true, _) if !is_told(config.timestamps) => &[Backend::Tap],
         (_, true, true) => &[Backend::Tap, Backend::Socket],
         (_, true, false) => &UNASKED,
         (_, false, true) => &[Backend::Socket],
         (_, false, false) => &[Backend::Ring, Backend::Socket],
     }
+}
+
+/// Whether others than taps tell such timestamps.
+fn is_told(timestamps: TimestampSource) -> bool {
+    matches!(timestamps, TimestampSource::Kernel | TimestampSource::Hardware)
 }
 
 /// Who has the timestamps that others lack.

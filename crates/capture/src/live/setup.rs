@@ -18,6 +18,7 @@ use super::ring::{RingIntake, geometry};
 use super::socket::SocketIntake;
 use super::watch::Losses;
 use super::{Intake, Live};
+use crate::card;
 use crate::link::level;
 use crate::open::STAMPING;
 use crate::privilege::explain;
@@ -94,13 +95,14 @@ impl<'a> Setup<'a> {
         Ok(setup)
     }
 
-    /// A packet socket takes no packet away from the host, and the kernel stamps for it.
+    /// A packet socket takes no packet away from the host, and the kernel stamps for it, or the network card.
     fn check_options(&self) -> Result<()> {
         if self.config.exclusive {
             return Err(self.unsupported("it cannot take packets away from the host"));
         }
         match self.config.timestamps {
             TimestampSource::Kernel => Ok(()),
+            TimestampSource::Hardware if !self.place.is_any() => card::check(&self.place.link.name),
             other => {
                 Err(self.unsupported(&format!("it has no {other} timestamps")).advise(STAMPING))
             }
@@ -141,12 +143,17 @@ impl<'a> Setup<'a> {
     /// A socket that lets nothing through yet.
     ///
     /// With timestamps on, the kernel stamps packets when they arrive, once for all who capture them;
-    /// otherwise a ring would get the time of the copy into it.
+    /// otherwise a ring would get the time of the copy into it. A packet that the network card was to
+    /// stamp and did not, such as every one that the host sends, keeps the kernel's time.
     fn closed_socket(&self) -> Result<PacketSocket> {
         let socket = PacketSocket::open(level(self.place.link_type))
             .map_err(|e| explain(self.asked(), e))?;
         Gate::close(socket.as_fd())?;
         socket.enable_timestamps().map_err(|e| explain(self.asked(), e))?;
+        if self.config.timestamps == TimestampSource::Hardware {
+            card::stamp_all(&self.place.link.name)?;
+            socket.enable_hardware_timestamps().map_err(|e| explain(self.asked(), e))?;
+        }
         Ok(socket)
     }
 

@@ -7,7 +7,8 @@ use linerate_sys::netlink::{XdpFeatures, xdp_features};
 
 use super::Support;
 use crate::Capturable;
-use crate::tap::setup::{NO_CLOCK, obstacle, own_address};
+use crate::card::NO_CLOCK;
+use crate::tap::setup::{obstacle, own_address};
 use crate::xsk::plan::frame_size;
 
 /// An interface, or all of them, and what its driver does with XDP.

@@ -5,11 +5,12 @@ use std::net::IpAddr;
 use linerate_base::{Error, ErrorKind, LinkType, Result, TimestampSource};
 use linerate_bpf::extended::Hook;
 use linerate_sys::bpf::XdpMode;
+use linerate_sys::cpu;
 use linerate_sys::interface::{self, Interface};
-use linerate_sys::{cpu, ethtool};
 
 use super::build::{Build, Spot};
 use super::program::Producers;
+use crate::card;
 use crate::live::place::{Place, snaplen};
 use crate::open::RECEIVED_ONLY;
 use crate::{Backend, Capture, Config, Directions, Owned};
@@ -44,11 +45,6 @@ pub(crate) fn obstacle(device: &Interface) -> Option<&'static str> {
     cpu::is_realtime().then_some("on a real-time kernel, programs of one core interrupt each other")
 }
 
-/// Why there are no hardware timestamps on an interface, and what there is instead.
-pub(crate) const NO_CLOCK: &str = "the hardware stamps no packets";
-const OTHER_TIMESTAMPS: &str =
-    "leave out --timestamps: the kernel stamps packets of every interface";
-
 /// Bytes of a neighbour solicitation with two VLAN tags and an option.
 const QUESTION: u32 = 94;
 
@@ -81,21 +77,12 @@ impl<'a> Setup<'a> {
             return Err(self.invalid("it is in no fanout group", advice));
         }
         if self.config.timestamps == TimestampSource::Hardware {
-            self.check_clock()?;
+            card::check(&self.device.name)?;
         }
         if let Some(owned) = &self.config.owned {
             self.check_owned(owned)?;
         }
         if self.device.is_up { Ok(()) } else { Err(self.place.link.not_up()) }
-    }
-
-    /// A driver may have a function that tells programs the hardware's time, and no hardware that has one.
-    fn check_clock(&self) -> Result<()> {
-        if ethtool::stamps_receipt(&self.device.name)? {
-            return Ok(());
-        }
-        let asked = format!("capture on {} with hardware timestamps", self.device.name);
-        Err(Error::new(ErrorKind::Unsupported, asked, NO_CLOCK).advise(OTHER_TIMESTAMPS))
     }
 
     /// At the traffic-control hooks; of the loopback interface at the one for received packets only,
@@ -114,8 +101,7 @@ impl<'a> Setup<'a> {
             (Directions::Out, true) => &[],
         };
         if self.config.timestamps == TimestampSource::Hardware {
-            ethtool::stamp_all_received(&self.device.name)
-                .map_err(|error| error.advise(OTHER_TIMESTAMPS))?;
+            card::stamp_all(&self.device.name)?;
         }
         self.build().at_tcx(hooks, count)
     }
@@ -125,7 +111,7 @@ impl<'a> Setup<'a> {
         self.check_xdp()?;
         if self.config.timestamps == TimestampSource::Hardware {
             // Where the driver stamps without being told, it does not know the request.
-            let _ = ethtool::stamp_all_received(&self.device.name);
+            let _ = card::stamp_all(&self.device.name);
         }
         let native = Spot { mode: XdpMode::Native, producers: self.native_producers() };
         match self.build().at_xdp(native, count) {

@@ -324,7 +324,7 @@ fn tags_that_the_driver_took_off_are_put_back_at_every_hook() {
 fn hardware_times_are_refused_where_the_hardware_has_none() {
     let Some(lab) = quiet_pair() else { return };
     let b = lab.host("b");
-    for backend in [Some(Backend::Tap), Some(Backend::TapXdp), None] {
+    for backend in EACH.map(Some).into_iter().chain([None]) {
         let timestamps = TimestampSource::Hardware;
         let config = Config { backend, timestamps, ..config(b, Backend::Tap) };
         let error = b.run(|| open(&config).map(drop)).unwrap_err();

@@ -132,6 +132,18 @@ impl PacketSocket {
         self.set_option(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, &1i32)
     }
 
+    /// Has every message carry, too, the time at which the network card received the packet, where the card stamped
+    /// it; and has a ring tell that time instead of the kernel's.
+    ///
+    /// # Errors
+    /// What setsockopt(2) answers.
+    pub fn enable_hardware_timestamps(&self) -> io::Result<()> {
+        let told = libc::SOF_TIMESTAMPING_RAW_HARDWARE;
+        let kinds = libc::SOF_TIMESTAMPING_RX_HARDWARE | told;
+        self.set_option(libc::SOL_SOCKET, libc::SO_TIMESTAMPING, &kinds)?;
+        self.set_option(libc::SOL_PACKET, libc::PACKET_TIMESTAMP, &told)
+    }
+
     /// Sets the memory in which packets wait to be received, and returns the bytes that the kernel
     /// granted: it doubles the request, for its own bookkeeping, and caps it at
     /// `net.core.rmem_max` for a process without CAP_NET_ADMIN.

@@ -28,7 +28,7 @@ pub struct Message {
     pub address: LinkAddress,
     /// Lengths and VLAN tag, where enabled.
     pub aux: Option<AuxData>,
-    /// Seconds and nanoseconds since the epoch, where enabled.
+    /// Seconds and nanoseconds since the epoch, where enabled: by the network card, where it told.
     pub time: Option<(i64, u32)>,
 }
 
@@ -95,9 +95,9 @@ fn field<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
     bytes[at..at + N].try_into().expect("the range is N bytes long")
 }
 
-/// Room for one message's control data: two headers of 16 bytes, 20 bytes of auxiliary data, 16 of
-/// time, each padded to 8.
-const CONTROL: usize = 128;
+/// Room for one message's control data: three headers of 16 bytes, 20 bytes of auxiliary data, 16 and 48 of times,
+/// each padded to 8.
+const CONTROL: usize = 192;
 
 #[repr(C, align(8))]
 #[derive(Clone, Copy)]
@@ -173,17 +173,35 @@ impl Receiver {
     pub fn message(&self, index: usize) -> Message {
         let (captured, control) = self.lengths[index];
         let address = LinkAddress::from_bytes(&self.addresses[index]);
-        let mut message = Message { captured, address, ..Message::default() };
-        for (level, kind, data) in ControlData(&self.controls[index].0[..control.min(CONTROL)]) {
+        let beside = Beside::of(&self.controls[index].0[..control.min(CONTROL)]);
+        Message { captured, address, aux: beside.aux, time: beside.stamped.or(beside.arrived) }
+    }
+}
+
+/// What stands in a message's control data.
+#[derive(Debug, Default)]
+struct Beside {
+    aux: Option<AuxData>,
+    /// When the kernel had the packet.
+    arrived: Option<(i64, u32)>,
+    /// When the network card had it.
+    stamped: Option<(i64, u32)>,
+}
+
+impl Beside {
+    fn of(control: &[u8]) -> Self {
+        let mut beside = Self::default();
+        for (level, kind, data) in ControlData(control) {
             match (level, kind) {
                 (libc::SOL_PACKET, libc::PACKET_AUXDATA) => {
-                    message.aux = data.first_chunk().map(AuxData::from_bytes);
+                    beside.aux = data.first_chunk().map(AuxData::from_bytes);
                 }
-                (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS) => message.time = time(data),
+                (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS) => beside.arrived = time(data),
+                (libc::SOL_SOCKET, libc::SCM_TIMESTAMPING) => beside.stamped = hardware_time(data),
                 _ => {}
             }
         }
-        message
+        beside
     }
 }
 
@@ -208,6 +226,11 @@ fn time(data: &[u8]) -> Option<(i64, u32)> {
     let seconds = libc::time_t::from_ne_bytes(field(data, offset_of!(libc::timespec, tv_sec)));
     let nanos = libc::c_long::from_ne_bytes(field(data, offset_of!(libc::timespec, tv_nsec)));
     Some((seconds, nanos as u32))
+}
+
+/// The last time of `struct scm_timestamping` (`linux/errqueue.h`), which is 0 where there is none.
+fn hardware_time(data: &[u8]) -> Option<(i64, u32)> {
+    time(data.get(2 * size_of::<libc::timespec>()..)?).filter(|time| *time != (0, 0))
 }
 
 /// The control messages in a buffer: level, type, data (cmsg(3)).
@@ -260,6 +283,23 @@ mod tests {
             bad[..8].copy_from_slice(&length.to_ne_bytes());
             assert_eq!(ControlData(&bad).count(), 0, "length {length}");
         }
+    }
+
+    #[test]
+    fn the_cards_time_counts_where_it_told_one() {
+        let times = |parts: &[i64]| parts.iter().flat_map(|part| part.to_ne_bytes()).collect();
+        let (kernels, cards): (Vec<u8>, Vec<u8>) = (times(&[7, 8]), times(&[0, 0, 0, 0, 5, 6]));
+        let arrived = control(libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS, &kernels);
+        let stamped = control(libc::SOL_SOCKET, libc::SCM_TIMESTAMPING, &cards);
+        let silent = control(libc::SOL_SOCKET, libc::SCM_TIMESTAMPING, &[0; 48]);
+        let both = Beside::of(&[arrived.clone(), stamped].concat());
+        assert_eq!((both.arrived, both.stamped), (Some((7, 8)), Some((5, 6))));
+        let one = Beside::of(&[arrived, silent].concat());
+        assert_eq!((one.arrived, one.stamped), (Some((7, 8)), None));
+        assert_eq!(
+            Beside::of(&control(libc::SOL_SOCKET, libc::SCM_TIMESTAMPING, &[1; 40])).stamped,
+            None
+        );
     }
 
     #[test]
