@@ -28,6 +28,8 @@ pub enum ErrorKind {
     Malformed,
     /// An argument that makes no sense.
     Invalid,
+    /// Somebody wanted an end before it was done.
+    Interrupted,
     /// Whoever read what is written has gone.
     BrokenPipe,
     /// Any other failure of the system.

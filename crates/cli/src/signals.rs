@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
@@ -19,27 +20,25 @@ pub(crate) struct Requests {
 }
 
 impl Requests {
-    /// Watches SIGINT, SIGTERM, SIGHUP (unless it is ignored, as nohup(1) has it) and SIGUSR1 from now
-    /// on; each of them triggers `interrupt`.
+    /// Catches SIGINT, SIGTERM, SIGHUP (unless it is ignored, as nohup(1) has it) and SIGUSR1 from now
+    /// on, and watches them: each triggers `interrupt`.
     ///
     /// # Errors
     /// When the system refuses a handler or a thread.
     pub(crate) fn watch(&self, interrupt: Interrupt) -> io::Result<()> {
-        let mut signals = Signals::new([SIGINT, SIGTERM, SIGUSR1])?;
+        self.catch(interrupt)?.watch()
+    }
+
+    /// Catches them, and leaves it to [`Caught`] when they are heeded.
+    ///
+    /// # Errors
+    /// When the system refuses a handler.
+    pub(crate) fn catch(&self, interrupt: Interrupt) -> io::Result<Caught> {
+        let signals = Signals::new([SIGINT, SIGTERM, SIGUSR1])?;
         if !is_ignored(SIGHUP) {
             signals.add_signal(SIGHUP)?;
         }
-        let seen = self.clone();
-        thread::Builder::new().name("signals".into()).spawn(move || {
-            for signal in signals.forever() {
-                seen.note(signal);
-                interrupt.trigger();
-                if seen.stop_now() {
-                    insist(signal);
-                }
-            }
-        })?;
-        Ok(())
+        Ok(Caught { signals, requests: self.clone(), interrupt })
     }
 
     /// Notes what `signal` asks for.
@@ -48,6 +47,15 @@ impl Requests {
             self.report.store(true, Ordering::Relaxed);
         } else {
             self.stops.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Does what `signal` asks for.
+    fn heed(&self, signal: i32, interrupt: &Interrupt) {
+        self.note(signal);
+        interrupt.trigger();
+        if self.stop_now() {
+            insist(signal);
         }
     }
 
@@ -69,6 +77,48 @@ impl Requests {
     /// True once for each time that the user asked for the counters.
     pub(crate) fn take_report(&self) -> bool {
         self.report.swap(false, Ordering::Relaxed)
+    }
+}
+
+/// Signals that are caught.
+pub(crate) struct Caught {
+    signals: Signals,
+    requests: Requests,
+    interrupt: Interrupt,
+}
+
+/// How often signals are looked for while work is done.
+const LOOK: Duration = Duration::from_millis(20);
+
+impl Caught {
+    /// Watches them from now on, on a thread of its own.
+    ///
+    /// # Errors
+    /// When the system refuses a thread.
+    pub(crate) fn watch(self) -> io::Result<()> {
+        let Self { mut signals, requests, interrupt } = self;
+        thread::Builder::new().name("signals".into()).spawn(move || {
+            signals.forever().for_each(|signal| requests.heed(signal, &interrupt));
+        })?;
+        Ok(())
+    }
+
+    /// Watches them while `work` is done. When it returns, the thread that did is gone.
+    pub(crate) fn during<T>(&mut self, work: impl FnOnce() -> T) -> T {
+        let Self { signals, requests, interrupt } = self;
+        let (done, end) = mpsc::channel::<()>();
+        thread::scope(|scope| {
+            let look = move || {
+                while end.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
+                    signals.pending().for_each(|signal| requests.heed(signal, interrupt));
+                }
+            };
+            // Where no thread can be had, they are heeded afterwards.
+            let _ = thread::Builder::new().name("signals".into()).spawn_scoped(scope, look);
+            let result = work();
+            drop(done);
+            result
+        })
     }
 }
 

@@ -60,6 +60,18 @@ impl Place {
         Ways { directions: config.direction, loopback: self.loopback }
     }
 
+    /// A socket that is never bound and gets no packets; as long as it is open, the interface is promiscuous where
+    /// that was asked for.
+    pub(crate) fn unbound_socket(&self, config: &Config) -> Result<PacketSocket> {
+        let name = &self.link.name;
+        let socket = PacketSocket::open(Level::Link)
+            .map_err(|e| explain(format!("capture on {name}"), e))?;
+        if config.promiscuous {
+            socket.set_promiscuous(self.link.index).map_err(|e| no_device(name, e))?;
+        }
+        Ok(socket)
+    }
+
     /// The place as packets will tell it.
     pub(crate) fn interface(&self, config: &Config) -> Interface {
         Interface {

@@ -10,7 +10,6 @@ use linerate_sys::bpf::{
     Link, LoadError, Map, Position, Program, ProgramKind, ProgramSpec, Way, XdpMode,
 };
 use linerate_sys::cpu;
-use linerate_sys::packet_socket::{Level, PacketSocket};
 use linerate_sys::tap_ring::{Doorbell, Geometry, TapRings};
 
 use super::TapSource;
@@ -22,11 +21,10 @@ use super::program::{self, Plan, Producers};
 use super::size::geometry;
 use super::stamps::{Clock, stamps};
 use super::vigil::Vigil;
-use crate::live::place::{Place, no_device, snaplen};
+use crate::live::place::{Place, snaplen};
 use crate::live::setup::check_memory;
 use crate::live::watch::Losses;
 use crate::own::responder::Responder;
-use crate::privilege::explain;
 use crate::threads::receive_queues;
 use crate::{Backend, Capture, Config, Filtered, Hook as Taken};
 
@@ -102,7 +100,7 @@ impl<'a> Build<'a> {
         let intakes: Vec<_> = intakes.collect::<Result<_>>()?;
         let mut responders = self.responders(count)?.into_iter();
         let (programs, user) = self.load_all(&shared, hooks)?;
-        let socket = self.promiscuous_socket()?;
+        let socket = self.place.unbound_socket(self.config)?;
         let links = hooks.iter().zip(&programs).map(|(hook, program)| attach(*hook, program));
         let attachment = Arc::new(Attachment::new(links.collect::<Result<_>>()?, socket));
         let mut losses = Losses::of(&self.place.link);
@@ -201,17 +199,6 @@ impl<'a> Build<'a> {
     fn responders(&self, count: usize) -> Result<Vec<Responder>> {
         let Some(owned) = &self.config.owned else { return Ok(Vec::new()) };
         (0..count).map(|_| Responder::new(owned.clone(), &self.place.link)).collect()
-    }
-
-    /// A socket that gets no packets, but keeps the interface promiscuous.
-    fn promiscuous_socket(&self) -> Result<PacketSocket> {
-        let link = &self.place.link;
-        let asked = || format!("capture on {}", link.name);
-        let socket = PacketSocket::open(Level::Link).map_err(|e| explain(asked(), e))?;
-        if self.config.promiscuous {
-            socket.set_promiscuous(link.index).map_err(|e| no_device(&link.name, e))?;
-        }
-        Ok(socket)
     }
 
     /// The programs, one for each hook, and the filter that is to run in user space, if it must.

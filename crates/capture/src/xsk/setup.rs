@@ -10,7 +10,6 @@ use linerate_sys::bpf::XdpMode;
 use linerate_sys::ethtool::{self, Offload};
 use linerate_sys::interface::{self, Interface};
 use linerate_sys::netlink::LinkWatch;
-use linerate_sys::packet_socket::{Level, PacketSocket};
 use linerate_sys::xsk::Umem;
 
 use super::inlet::{Bound, Inlet};
@@ -18,11 +17,10 @@ use super::intake::Intake;
 use super::plan::Plan;
 use super::wait::Wait;
 use super::{Clock, Xsk};
-use crate::live::place::{Place, no_device, snaplen};
+use crate::live::place::{Place, snaplen};
 use crate::live::setup::check_memory;
 use crate::live::watch::Losses;
 use crate::open::{RECEIVED_ONLY, STAMPING};
-use crate::privilege::explain;
 use crate::tap::driver::Driver;
 use crate::tap::setup::check_can_be_spared;
 use crate::threads::receive_queues;
@@ -55,7 +53,7 @@ pub(crate) fn open(config: &Config, count: usize) -> Result<Vec<Capture>> {
     let intakes: Vec<_> = (0..count as u32)
         .map(|first| setup.intake(&inlet, &plan, share(first)))
         .collect::<Result<_>>()?;
-    let mode = inlet.open(interface, setup.barrier()?)?;
+    let mode = inlet.open(interface, setup.place.unbound_socket(config)?)?;
     let mut notes = setup.notes(&plan, mode);
     notes.extend(setup.tag_note(told.err()));
     if !intakes.iter().all(Intake::is_zero_copy) {
@@ -175,6 +173,10 @@ impl Setup<'_> {
     ) -> Result<Intake> {
         let Plan { size, frames, .. } = *plan;
         let mut umem = Umem::new(size, frames, numbers.len() as u32)?;
+        if !umem.populate(|| !self.config.interrupt.is_triggered())? {
+            let asked = format!("open {}", self.config.interface);
+            return Err(Error::new(ErrorKind::Interrupted, asked, "interrupted"));
+        }
         let mut opened = Vec::with_capacity(numbers.len());
         for number in numbers {
             let queue = umem.open_queue(self.place.link.index, number)?;
@@ -182,17 +184,6 @@ impl Setup<'_> {
             opened.push((number, queue));
         }
         Ok(Intake::new(umem, opened, frames, snaplen(self.config)))
-    }
-
-    /// A socket that is never bound, and keeps the interface promiscuous where that was asked for.
-    fn barrier(&self) -> Result<PacketSocket> {
-        let link = &self.place.link;
-        let asked = || format!("capture on {}", link.name);
-        let socket = PacketSocket::open(Level::Link).map_err(|e| explain(asked(), e))?;
-        if self.config.promiscuous {
-            socket.set_promiscuous(link.index).map_err(|e| no_device(&link.name, e))?;
-        }
-        Ok(socket)
     }
 
     fn source(&self, inlet: &Arc<Inlet>, plan: &Plan, intake: Intake, watch: LinkWatch) -> Xsk {

@@ -13,6 +13,10 @@ pub(crate) const ETHER_TYPE: u16 = 0x88b5;
 pub(crate) const EACH: [Backend; 4] =
     [Backend::Tap, Backend::TapXdp, Backend::Ring, Backend::Socket];
 
+/// All of them, that which takes packets from the host included.
+pub(crate) const ALL: [Backend; 5] =
+    [Backend::Tap, Backend::TapXdp, Backend::Xdp, Backend::Ring, Backend::Socket];
+
 /// Those that see packets on their way out, too.
 pub(crate) const TWO_WAY: [Backend; 3] = [Backend::Tap, Backend::Ring, Backend::Socket];
 
@@ -36,11 +40,12 @@ pub(crate) fn quiet_pair() -> Option<Lab> {
 }
 
 /// Whole packets of `host`'s interface, by `backend`, in a buffer of 8 MiB; at the XDP hook received ones, which
-/// are all that there are.
+/// are all that there are. Hosts of a lab have addresses: what takes packets from them does it by force.
 pub(crate) fn config(host: &Host, backend: Backend) -> Config {
     let config = Config::new(host.interface(), Interrupt::new().unwrap());
     let direction = if backend == Backend::TapXdp { Directions::In } else { Directions::Both };
-    Config { backend: Some(backend), buffer: 8 << 20, direction, ..config }
+    let force = backend == Backend::Xdp;
+    Config { backend: Some(backend), buffer: 8 << 20, direction, force, ..config }
 }
 
 pub(crate) fn open_on(host: &Host, config: &Config) -> Capture {

@@ -26,7 +26,7 @@ pub(crate) fn fault(source: &mut dyn Source, expected: usize) -> Error {
 
 #[test]
 fn a_deleted_interface_ends_the_source_after_its_packets() {
-    for backend in EACH {
+    for backend in ALL {
         let Some(lab) = quiet_pair() else { return };
         let mut capture = open_on(lab.host("b"), &config(lab.host("b"), backend));
         send_frames(lab.host("a"), &frames(100, 60)).unwrap();
@@ -45,7 +45,7 @@ fn a_namespace_that_goes_takes_the_other_end_of_its_wire_along() {
     if !linerate_lab::need::root() {
         return;
     }
-    for backend in EACH {
+    for backend in ALL {
         let lab = Lab::plan().host("a").host("b").quiet().build().unwrap();
         let mut capture = open_on(lab.host("b"), &config(lab.host("b"), backend));
         send_frames(lab.host("a"), &frames(10, 60)).unwrap();
@@ -63,7 +63,7 @@ fn a_namespace_that_goes_takes_the_other_end_of_its_wire_along() {
 fn an_interface_that_goes_down_is_reported_once_and_captured_again_when_up() {
     let Some(lab) = quiet_pair() else { return };
     let (a, b) = (lab.host("a"), lab.host("b"));
-    for backend in EACH {
+    for backend in ALL {
         let mut capture = open_on(b, &config(b, backend));
         send_frames(a, &frames(100, 60)).unwrap();
         await_seen(&mut capture.source, 100);
@@ -85,7 +85,7 @@ fn an_interface_that_goes_down_is_reported_once_and_captured_again_when_up() {
 
 #[test]
 fn an_interface_deleted_while_down_is_noticed() {
-    for backend in EACH {
+    for backend in ALL {
         let Some(lab) = quiet_pair() else { return };
         let mut capture = open_on(lab.host("b"), &config(lab.host("b"), backend));
         lab.host("b").set_link_up(false).unwrap();
@@ -98,7 +98,7 @@ fn an_interface_deleted_while_down_is_noticed() {
 #[test]
 fn a_source_that_is_stopped_does_not_complain_that_the_interface_went_down() {
     let Some(lab) = quiet_pair() else { return };
-    for backend in EACH {
+    for backend in ALL {
         let mut capture = open_on(lab.host("b"), &config(lab.host("b"), backend));
         send_frames(lab.host("a"), &frames(10, 60)).unwrap();
         await_seen(&mut capture.source, 10);
@@ -130,7 +130,7 @@ fn an_interface_that_is_down_is_not_opened() {
     let Some(lab) = quiet_pair() else { return };
     let b = lab.host("b");
     b.set_link_up(false).unwrap();
-    for backend in EACH {
+    for backend in ALL {
         let error = b.run(|| open(&config(b, backend)).map(drop)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Down, "{error}");
         assert!(error.advice().unwrap().contains(" up`"), "{error}");
@@ -179,7 +179,7 @@ fn an_interrupt_ends_every_wait_until_it_is_cleared() {
 #[test]
 fn a_triggered_interrupt_does_not_hold_packets_back() {
     let Some(lab) = quiet_pair() else { return };
-    for backend in EACH {
+    for backend in ALL {
         let config = config(lab.host("b"), backend);
         let mut capture = open_on(lab.host("b"), &config);
         send_frames(lab.host("a"), &frames(100, 60)).unwrap();

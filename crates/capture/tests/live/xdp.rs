@@ -15,11 +15,9 @@ use linerate_sys::ethtool::{self, Offload};
 use linerate_sys::{interface, netlink};
 
 use crate::common::*;
-use crate::faults::fault;
 
-/// Hosts of a lab have addresses.
 fn config_xdp(host: &Host) -> Config {
-    Config { force: true, ..config(host, Backend::Xdp) }
+    config(host, Backend::Xdp)
 }
 
 fn now() -> Timestamp {
@@ -183,51 +181,6 @@ fn queues_are_shared_by_threads() {
     assert_eq!(received, 1000);
     let error = b.run(|| open_many(&config_xdp(b), 3).map(drop)).unwrap_err();
     assert_eq!((error.kind(), error.answered()), (ErrorKind::Invalid, "it has 2 receive queues"));
-}
-
-#[test]
-fn a_deleted_interface_ends_the_source_after_its_packets() {
-    let Some(lab) = pair(1) else { return };
-    let mut capture = open_on(lab.host("b"), &config_xdp(lab.host("b")));
-    send_frames(lab.host("a"), &frames(100, 60)).unwrap();
-    await_seen(&mut capture.source, 100);
-    lab.host("b").delete_link().unwrap();
-    let error = fault(&mut capture.source, 100);
-    assert_eq!(error.kind(), ErrorKind::Gone, "{error}");
-    assert!(capture.source.next_batch(Duration::MAX).unwrap().is_none());
-    let (_, stats) = finish(&mut capture.source);
-    assert_eq!((stats.seen, stats.delivered), (100, 100));
-}
-
-#[test]
-fn an_interface_that_goes_down_is_reported_once_and_captured_again_when_up() {
-    let Some(lab) = pair(1) else { return };
-    let (a, b) = (lab.host("a"), lab.host("b"));
-    let mut capture = open_on(b, &config_xdp(b));
-    send_frames(a, &frames(100, 60)).unwrap();
-    await_seen(&mut capture.source, 100);
-    b.set_link_up(false).unwrap();
-    let error = fault(&mut capture.source, 100);
-    assert_eq!(error.kind(), ErrorKind::Down, "{error}");
-    let quiet = capture.source.next_batch(Duration::from_millis(300)).unwrap();
-    assert!(quiet.expect("not the end").is_empty());
-    b.set_link_up(true).unwrap();
-    while !(a.state().unwrap().is_running && b.state().unwrap().is_running) {
-        std::thread::yield_now();
-    }
-    send_frames(a, &frames(50, 60)).unwrap();
-    assert!(data(&fetch(&mut capture.source, 50)) == frames(50, 60));
-    let (_, stats) = finish(&mut capture.source);
-    assert_eq!((stats.seen, stats.delivered), (150, 150));
-}
-
-#[test]
-fn an_interface_that_is_down_is_not_opened() {
-    let Some(lab) = pair(1) else { return };
-    let b = lab.host("b");
-    b.set_link_up(false).unwrap();
-    let error = b.run(|| open(&config_xdp(b)).map(drop)).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Down, "{error}");
 }
 
 #[test]

@@ -12,6 +12,9 @@ use linerate_lab::{Lab, need};
 
 use crate::support::{BACKENDS, Finished, LINERATE, Live, count, finish, quiet_pair, send, text};
 
+/// How long objects of a killed process may stay in the kernel of a busy machine; the aim is 100 ms.
+const LONGEST: Duration = Duration::from_secs(5);
+
 /// As many datagrams as a socket's buffer holds without a reader.
 const LOT: u64 = 100;
 
@@ -58,8 +61,9 @@ fn a_capture_that_stands_still_does_not_hold_up_the_host_and_counts_its_drops() 
 #[test]
 fn a_killed_capture_leaves_nothing_in_the_kernel_and_the_host_unharmed() {
     let Some(lab) = quiet_pair() else { return };
-    for backend in BACKENDS {
-        let live = Live::start(lab.host("b"), &["--backend", backend, "udp port 7"]);
+    for backend in BACKENDS.into_iter().chain(["xdp"]) {
+        // AF_XDP would keep what the filter does from the host.
+        let live = Live::start(lab.host("b"), &["--backend", backend, "udp port 9"]);
         let objects = Object::of_process(live.id()).expect("a process of ours");
         assert!(!objects.is_empty(), "{backend}: at least a program that filters");
         thread::scope(|scope| {
@@ -69,7 +73,7 @@ fn a_killed_capture_leaves_nothing_in_the_kernel_and_the_host_unharmed() {
             let killed = Instant::now();
             for object in &objects {
                 while object.exists().expect("root may look") {
-                    assert!(killed.elapsed() < Duration::from_secs(20), "{backend}: {object:?}");
+                    assert!(killed.elapsed() < LONGEST, "{backend}: {object:?} is still there");
                     thread::sleep(Duration::from_micros(100));
                 }
             }

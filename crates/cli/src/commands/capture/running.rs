@@ -3,7 +3,7 @@
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
-use linerate::base::{Interface, Stats, Timestamp};
+use linerate::base::{ErrorKind, Interface, Stats, Timestamp};
 use linerate::capture::{self, Capture};
 use linerate::savefile::Totals;
 use linerate::sys::capability;
@@ -21,11 +21,15 @@ use crate::signals::Requests;
 use crate::summary::{self, Facts, Form, Summary};
 
 pub(super) fn run(mut plan: Plan, args: &CaptureArgs) -> Result<Outcome> {
-    let mut captures = with_a_word(
-        SOON,
-        || say_slow(&plan.config.interface),
-        || capture::open_many(&plan.config, plan.threads),
-    )?;
+    let requests = Requests::default();
+    let mut signals = requests.catch(plan.config.interrupt.clone())?;
+    let mut captures = match signals.during(|| open(&plan)) {
+        Err(error) if error.kind() == ErrorKind::Interrupted => {
+            output::tell("stopped while opening: 0 packets captured");
+            return Ok(Outcome::Success);
+        }
+        opened => opened?,
+    };
     plan.threads = captures.len();
     if let Some(user) = &plan.user {
         let asked = || format!("go on as user {}", args.user.as_deref().unwrap_or_default());
@@ -40,8 +44,7 @@ pub(super) fn run(mut plan: Plan, args: &CaptureArgs) -> Result<Outcome> {
         Some(user) => saver.with_context(|| format!("as user {user}"))?,
         None => saver?,
     };
-    let requests = Requests::default();
-    requests.watch(plan.config.interrupt.clone())?;
+    signals.watch()?;
     announce(&captures[0], &plan);
     let mut printer = plan.prints.then(|| Printer::new(&args.print, true));
     let mut pump = Pump {
@@ -68,6 +71,14 @@ pub(super) fn run(mut plan: Plan, args: &CaptureArgs) -> Result<Outcome> {
     }
     result.and(shown).and(saved)?;
     Ok(if args.strict && summary::lost(&summary.sum) { Outcome::Lost } else { Outcome::Success })
+}
+
+fn open(plan: &Plan) -> linerate::base::Result<Vec<Capture>> {
+    with_a_word(
+        SOON,
+        || say_slow(&plan.config.interface),
+        || capture::open_many(&plan.config, plan.threads),
+    )
 }
 
 fn say_slow(interface: &str) {
