@@ -187,13 +187,13 @@ fn addresses_are_mapped_and_checksums_follow() {
         (
             &one,
             format!(
-                "{ether}/IP(src=\"10.1.0.0/24\", dst=\"10.2.0.9\")/TCP(dport=[80, 443], flags=\"S\")/Raw(size=random(0-100))"
+                "{ether}/IP(src=\"10.1.0.0/24\", dst=\"10.2.0.9\")/TCP(sport=1025, dport=[1, 2], flags=\"S\")/Raw(size=random(0-100))"
             ),
         ),
         (
             &two,
             format!(
-                "{ether}/Dot1Q(vlan=7)/IPv6(src=\"2001:db8::5\", dst=\"2001:db8:1::/112\")/UDP(dport=[53, 123])/Raw(size=random(0-100))"
+                "{ether}/Dot1Q(vlan=7)/IPv6(src=\"2001:db8::5\", dst=\"2001:db8:1::/112\")/UDP(sport=1025, dport=[9, 10])/Raw(size=random(0-100))"
             ),
         ),
     ] {
@@ -223,7 +223,7 @@ fn addresses_are_mapped_and_checksums_follow() {
             "--loop",
             "3",
             "-f",
-            "port 80 or (vlan and port 53)",
+            "port 1 or (vlan and port 9)",
             text(&one),
             text(&two),
         ];
@@ -237,9 +237,9 @@ fn addresses_are_mapped_and_checksums_follow() {
     let found = |filter| tshark(&file, filter, &["frame.number"]).len() as u64;
     assert_eq!(found("eth.dst == 02:00:00:00:00:99 && eth.src == 02:00:00:00:00:01"), count(&file));
     let (mapped4, mapped6) = (
-        found("ip.src == 192.168.0.0/24 && ip.dst == 192.168.0.9 && tcp.dstport == 80"),
+        found("ip.src == 192.168.0.0/24 && ip.dst == 192.168.0.9 && tcp.dstport == 1"),
         found(
-            "vlan.id == 7 && ipv6.src == fd00:9::5 && ipv6.dst == fd00:9:1::/112 && udp.dstport == 53",
+            "vlan.id == 7 && ipv6.src == fd00:9::5 && ipv6.dst == fd00:9:1::/112 && udp.dstport == 9",
         ),
     );
     assert_eq!((mapped4, mapped4 + mapped6), (75, count(&file)), "{report}");
