@@ -24,6 +24,7 @@
 //! - [`perf`]: samples of what processors and threads are doing
 //! - [`prefetch`]: telling the processor which memory will be read soon
 //! - [`process`]: the calling process, and what its children begin with
+//! - [`raw_ip`]: IPv4 packets sent by way of the host's routes
 //! - [`receive_losses`]: packets that an interface lost before anybody could see them
 //! - [`socket_filter`]: filters on sockets, and the kernel's verdict on single packets
 //! - [`tap_ring`]: rings that an eBPF program fills with packets
@@ -56,6 +57,7 @@ pub mod packet_tx_ring;
 pub mod perf;
 pub mod prefetch;
 pub mod process;
+pub mod raw_ip;
 pub mod receive_losses;
 pub mod socket_filter;
 pub mod tap_ring;

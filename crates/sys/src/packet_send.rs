@@ -49,7 +49,8 @@ fn send_one(socket: &PacketSocket, frame: &[u8]) -> io::Result<usize> {
     if sent < 0 { no_room(io::Error::last_os_error()) } else { Ok(1) }
 }
 
-fn no_room(error: io::Error) -> io::Result<usize> {
+/// 0 for errors that say so.
+pub(crate) fn no_room(error: io::Error) -> io::Result<usize> {
     match error.raw_os_error() {
         Some(libc::ENOBUFS | libc::EAGAIN) => Ok(0),
         _ => Err(error),

@@ -5,7 +5,7 @@ use clap::{Args, ValueEnum};
 /// Time us and the programs people use now, in one run on this machine.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  linerate bench compile\n  linerate bench read --json > read.json\n  linerate bench capture --quick --only tap"
+    after_help = "Examples:\n  linerate bench compile\n  linerate bench read --json > read.json\n  linerate bench capture --quick --only tap\n  linerate bench send --quick --only live"
 )]
 pub(crate) struct BenchArgs {
     /// What to time.
@@ -39,6 +39,9 @@ pub(crate) enum BenchName {
     /// Capturing on a wire between two network namespaces, by each of our back ends, against tcpdump,
     /// dumpcap and netsniff-ng.
     Capture,
+    /// Sending on a wire between two network namespaces, by each of our back ends and as applications do, against
+    /// trafgen, tcpreplay, masscan and zmap.
+    Send,
     /// Capturing frames of 1514 bytes to a disk, 15 seconds at a time, against tcpdump, dumpcap and
     /// netsniff-ng; what is in the files counts. Writes 25 to 60 GB at a time, as the disk has room, to a
     /// folder that is removed.

@@ -9,6 +9,7 @@ use linerate::filter::{self, Hermetic, Options};
 use linerate::sys::libpcap::{CompileFor, Libpcap};
 use linerate::sys::usage;
 
+use super::progress::Progress;
 use super::row::{Row, compare};
 use super::runner::{Subject, measure, seconds};
 use crate::args::BenchArgs;
@@ -19,14 +20,17 @@ const LIBPCAP_GIVES_UP: usize = 1000;
 pub(super) fn run(args: &BenchArgs) -> Result<Vec<Row>> {
     let cases: &[usize] = if args.quick { &[200, 400] } else { &[200, 400, 1000, 10_000] };
     let mut rows = Vec::new();
+    // Memory, ours, and libpcap's for those that it can do.
+    let steps = 2 * cases.len() + cases.iter().filter(|hosts| **hosts <= LIBPCAP_GIVES_UP).count();
+    let progress = &mut Progress::new(steps);
     // A child's largest resident set counts what it had as a copy of this process: so memory comes
     // first, before libpcap has filled this process with its own.
     for hosts in cases {
-        rows.extend(memory(args, *hosts)?);
+        rows.extend(memory(args, *hosts, progress)?);
     }
     let libpcap = Libpcap::load().ok();
     for hosts in cases {
-        rows.extend(time(args, *hosts, libpcap)?);
+        rows.extend(time(args, *hosts, libpcap, progress)?);
     }
     Ok(rows)
 }
@@ -42,7 +46,13 @@ fn any_of_hosts(count: usize) -> String {
     text
 }
 
-fn time(args: &BenchArgs, hosts: usize, libpcap: Option<Libpcap>) -> Result<Vec<Row>> {
+fn time(
+    args: &BenchArgs,
+    hosts: usize,
+    libpcap: Option<Libpcap>,
+    progress: &mut Progress,
+) -> Result<Vec<Row>> {
+    let case = format!("{hosts} hosts");
     let expression = &any_of_hosts(hosts);
     let peer = libpcap.map_or("libpcap".into(), |l| short_version(&l.version()));
     let contender = libpcap.filter(|_| hosts <= LIBPCAP_GIVES_UP);
@@ -58,8 +68,8 @@ fn time(args: &BenchArgs, hosts: usize, libpcap: Option<Libpcap>) -> Result<Vec<
         });
     }
     subjects.retain(|subject| subject.name == peer || args.wants(&subject.name));
-    let results = measure(subjects, args.repeats())?;
-    Ok(compare("compile", &format!("{hosts} hosts"), "ms", &peer, &results))
+    let results = measure(&case, subjects, args.repeats(), progress)?;
+    Ok(compare("compile", &case, "ms", &peer, &results))
 }
 
 fn milliseconds(seconds: f64) -> f64 {
@@ -97,7 +107,8 @@ fn theirs(libpcap: Libpcap, expression: &str) -> Result<()> {
 
 /// The largest resident set of a process that compiles the filter and prints its length: the whole
 /// program, not only the compiler.
-fn memory(args: &BenchArgs, hosts: usize) -> Result<Vec<Row>> {
+fn memory(args: &BenchArgs, hosts: usize, progress: &mut Progress) -> Result<Vec<Row>> {
+    let case = format!("{hosts} hosts, memory");
     let file = tempfile::NamedTempFile::new().context("make a file for the filter")?;
     std::fs::write(&file, any_of_hosts(hosts))?;
     let linerate = || {
@@ -106,8 +117,8 @@ fn memory(args: &BenchArgs, hosts: usize) -> Result<Vec<Row>> {
         peak(command)
     };
     let subject = Subject { name: "linerate filter".into(), run: Some(Box::new(linerate)) };
-    let results = measure(vec![subject], args.repeats())?;
-    Ok(compare("compile", &format!("{hosts} hosts, memory"), "MB", "", &results))
+    let results = measure(&case, vec![subject], args.repeats(), progress)?;
+    Ok(compare("compile", &case, "MB", "", &results))
 }
 
 fn peak(mut command: Command) -> Result<f64> {

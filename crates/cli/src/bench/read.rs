@@ -10,6 +10,7 @@ use anyhow::{Context, Result, ensure};
 use linerate::base::{Batch, Descriptor, Interface, LinkType, Timestamp};
 use linerate::savefile::{Format, Options, Precision, Writer};
 
+use super::progress::Progress;
 use super::row::{Row, compare};
 use super::runner::{Subject, measure, seconds};
 use crate::args::BenchArgs;
@@ -28,14 +29,15 @@ const CASES: &[(&str, &[usize])] = &[
 pub(super) fn run(args: &BenchArgs) -> Result<Vec<Row>> {
     let bytes: u64 = if args.quick { 100_000_000 } else { 1_000_000_000 };
     let mut rows = Vec::new();
+    let progress = &mut Progress::new(2 * CASES.len());
     for (case, sizes) in CASES {
         let file = tempfile::Builder::new().suffix(".pcap").tempfile()?;
         write(file.as_file(), sizes, bytes)
             .with_context(|| format!("write {bytes} bytes to {}", file.path().display()))?;
         let mut subjects = subjects(file.path());
         subjects.retain(|subject| subject.name == PEER || args.wants(&subject.name));
-        let results = measure(subjects, args.repeats())?;
         let case = format!("{} MB, {case}", bytes / 1_000_000);
+        let results = measure(&case, subjects, args.repeats(), progress)?;
         rows.extend(compare("read", &case, "s", PEER, &results));
     }
     Ok(rows)

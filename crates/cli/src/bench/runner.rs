@@ -2,7 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
+
+use super::progress::Progress;
 
 /// The figures of one subject's runs; never empty.
 #[derive(Clone, Debug)]
@@ -44,49 +46,68 @@ pub(crate) struct Subject<'a> {
 /// what the comparison says, and nobody waits for minutes more to learn it.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Runs each subject once to warm up, then all in turn `repeats` times.
+/// Has all subjects take their turns, A B A B, `rounds` times; what each turn gave is told by subject. The first turn
+/// of each is a step of the progress.
+///
+/// # Errors
+/// The first turn's that fails, with the subject's name.
+pub(crate) fn in_turn<S, T>(
+    subjects: &mut [S],
+    rounds: usize,
+    progress: &mut Progress,
+    name: impl Fn(&S) -> String,
+    mut turn: impl FnMut(usize, &mut S) -> Result<T>,
+) -> Result<Vec<Vec<T>>> {
+    let mut results: Vec<_> = subjects.iter().map(|_| Vec::with_capacity(rounds)).collect();
+    for round in 0..rounds {
+        for (subject, results) in subjects.iter_mut().zip(&mut results) {
+            if round == 0 {
+                progress.next(&name(subject));
+            }
+            results.push(turn(round, subject).with_context(|| name(subject))?);
+        }
+    }
+    Ok(results)
+}
+
+/// Runs each subject once to warm up, then all in turn `repeats` times. Each is a step of the progress.
 ///
 /// # Errors
 /// The first subject's that fails.
 pub(crate) fn measure(
+    case: &str,
     subjects: Vec<Subject<'_>>,
     repeats: usize,
+    progress: &mut Progress,
 ) -> Result<Vec<(String, Option<Samples>)>> {
     let mut contenders: Vec<_> = subjects.into_iter().map(Contender::new).collect();
-    for round in 0..=repeats {
-        for contender in &mut contenders {
-            contender.take_turn(round)?;
-        }
-    }
-    Ok(contenders.into_iter().map(Contender::result).collect())
+    let name = |contender: &Contender<'_>| format!("{case}, {}", contender.subject.name);
+    let figures =
+        in_turn(&mut contenders, 1 + repeats, progress, name, |round, c| c.take_turn(round))?;
+    let samples = figures.into_iter().map(|figures| {
+        let figures: Vec<_> = figures.into_iter().flatten().collect();
+        (!figures.is_empty()).then(|| Samples::new(figures))
+    });
+    Ok(contenders.into_iter().map(|contender| contender.subject.name).zip(samples).collect())
 }
 
 struct Contender<'a> {
     subject: Subject<'a>,
-    figures: Vec<f64>,
     slow: bool,
 }
 
 impl<'a> Contender<'a> {
     fn new(subject: Subject<'a>) -> Self {
-        Self { subject, figures: Vec::new(), slow: false }
+        Self { subject, slow: false }
     }
 
     /// Round 0 is the warm-up; it counts only for a subject too slow to be run again.
-    fn take_turn(&mut self, round: usize) -> Result<()> {
-        let Some(run) = self.subject.run.as_mut().filter(|_| !self.slow) else { return Ok(()) };
+    fn take_turn(&mut self, round: usize) -> Result<Option<f64>> {
+        let Some(run) = self.subject.run.as_mut().filter(|_| !self.slow) else { return Ok(None) };
         let began = Instant::now();
         let figure = run()?;
         self.slow = began.elapsed() > PATIENCE;
-        if round > 0 || self.slow {
-            self.figures.push(figure);
-        }
-        Ok(())
-    }
-
-    fn result(self) -> (String, Option<Samples>) {
-        let samples = (!self.figures.is_empty()).then(|| Samples::new(self.figures));
-        (self.subject.name, samples)
+        Ok((round > 0 || self.slow).then_some(figure))
     }
 }
 
@@ -125,7 +146,9 @@ mod tests {
             })),
         };
         let absent = Subject { name: "absent".into(), run: None };
-        let results = measure(vec![subject("a"), subject("b"), absent], 2).unwrap();
+        let results =
+            measure("case", vec![subject("a"), subject("b"), absent], 2, &mut Progress::new(3));
+        let results = results.unwrap();
         assert_eq!(*turns.borrow(), "ababab");
         assert_eq!(results[0].1.as_ref().unwrap().spread(), (3.0, 5.0));
         assert!(results[2].1.is_none());

@@ -1,5 +1,6 @@
 //! The command, end to end: real traffic between hosts made for the purpose, real peers.
 
+mod bench;
 mod capture;
 mod disk;
 mod documents;

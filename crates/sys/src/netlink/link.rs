@@ -71,6 +71,20 @@ pub fn create_bridge(name: &str) -> Result<()> {
     create(&format!("create the bridge {name}"), message)
 }
 
+/// Makes an intermediate functional block called `name`: it frees every frame that is sent by it and was not redirected
+/// there, and counts it as received (`ifb_xmit` in drivers/net/ifb.c, Linux 6.18).
+///
+/// # Errors
+/// Without CAP_NET_ADMIN, when the name is taken, or when the kernel has none.
+pub fn create_ifb(name: &str) -> Result<()> {
+    let mut message = LinkMessage::default();
+    message.attributes = vec![
+        LinkAttribute::IfName(name.to_owned()),
+        LinkAttribute::LinkInfo(vec![LinkInfo::Kind(InfoKind::Ifb)]),
+    ];
+    create(&format!("create the ifb {name}"), message)
+}
+
 /// Plugs the link with index `port` into the bridge with index `bridge`.
 ///
 /// # Errors

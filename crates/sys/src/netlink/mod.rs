@@ -17,12 +17,12 @@ mod watch;
 
 pub use address::{add_address, add_neighbour, is_local};
 pub use link::{
-    VethEnd, attach_to_bridge, create_bridge, create_veth, delete_link, disable_link_local_address,
-    rename_link, set_link_arp, set_link_mtu, set_link_up,
+    VethEnd, attach_to_bridge, create_bridge, create_ifb, create_veth, delete_link,
+    disable_link_local_address, rename_link, set_link_arp, set_link_mtu, set_link_up,
 };
 pub use netdev::{XdpFeatures, xdp_features};
 pub use packet_sockets::{PacketRing, PacketSocket, packet_sockets};
-pub use route::{Neighbour, ask_neighbour, default_route_links, neighbour, next_hop};
+pub use route::{Neighbour, add_route, ask_neighbour, default_route_links, neighbour, next_hop};
 pub use watch::{LinkChange, LinkWatch};
 
 pub(crate) use exchange::exchange;

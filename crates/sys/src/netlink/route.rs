@@ -3,15 +3,43 @@
 use std::net::IpAddr;
 
 use linerate_base::{Error, ErrorKind, Result};
-use netlink_packet_core::{NLM_F_CREATE, NLM_F_DUMP};
+use netlink_packet_core::{NLM_F_CREATE, NLM_F_DUMP, NLM_F_EXCL};
 use netlink_packet_route::neighbour::{
     NeighbourAttribute, NeighbourFlags, NeighbourMessage, NeighbourState,
 };
-use netlink_packet_route::route::{RouteAddress, RouteAttribute, RouteMessage};
+use netlink_packet_route::route::{
+    RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteProtocol, RouteScope, RouteType,
+};
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 
 use super::address::{family, neighbour_address};
 use super::exchange;
+
+/// Has packets for the network `destination/prefix` leave by the link `index`: to the neighbour `gateway`, or each to
+/// its own destination.
+///
+/// # Errors
+/// When the link is down or not there, when there is such a route, or without CAP_NET_ADMIN.
+pub fn add_route(
+    index: u32,
+    destination: IpAddr,
+    prefix: u8,
+    gateway: Option<IpAddr>,
+) -> Result<()> {
+    let mut message = RouteMessage::default();
+    message.header.address_family = family(destination);
+    message.header.destination_prefix_length = prefix;
+    message.header.table = RouteHeader::RT_TABLE_MAIN;
+    message.header.protocol = RouteProtocol::Static;
+    message.header.kind = RouteType::Unicast;
+    message.header.scope = if gateway.is_some() { RouteScope::Universe } else { RouteScope::Link };
+    message.attributes =
+        vec![RouteAttribute::Destination(destination.into()), RouteAttribute::Oif(index)];
+    message.attributes.extend(gateway.map(|gateway| RouteAttribute::Gateway(gateway.into())));
+    let asked = format!("add the route to {destination}/{prefix} (link {index})");
+    let message = RouteNetlinkMessage::NewRoute(message);
+    exchange(&asked, message, NLM_F_CREATE | NLM_F_EXCL).map(drop)
+}
 
 /// The indexes of the links that have a default route, of either version of IP.
 ///

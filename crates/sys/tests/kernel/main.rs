@@ -5,6 +5,7 @@ mod links;
 mod metadata;
 mod objects;
 mod privileges;
+mod raw_ip;
 mod runs;
 mod support;
 mod watch;

@@ -8,6 +8,7 @@ use linerate::lab::traffic::live::Report;
 use super::stage::{Outcome, Stage};
 use super::subject::{BUFFER, Subject};
 use crate::bench::progress::Progress;
+use crate::bench::runner::in_turn;
 use crate::bench::search::{Bracket, Trial, highest_lossless};
 
 /// How much is measured.
@@ -50,7 +51,7 @@ impl Effort {
 }
 
 /// What one subject showed at one size of frames.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Results {
     /// Trials at the sender's maximum, in the order in which they were made.
     pub(super) overloads: Vec<Overload>,
@@ -81,16 +82,13 @@ pub(super) fn all(
     effort: &Effort,
     progress: &mut Progress,
 ) -> Result<Vec<Results>> {
-    let mut results: Vec<_> = subjects.iter().map(|_| Results::default()).collect();
-    for round in 0..effort.repeats {
-        for (subject, results) in subjects.iter().zip(&mut results) {
-            if round == 0 {
-                progress.next(&format!("{size} bytes, {}, the sender's maximum", subject.name));
-            }
-            let overload = overload(stage, subject, size, effort);
-            results.overloads.push(overload.with_context(|| subject.name.clone())?);
-        }
-    }
+    let name = |subject: &&Subject| format!("{size} bytes, {}, the sender's maximum", subject.name);
+    let mut all: Vec<_> = subjects.iter().collect();
+    let overloads = in_turn(&mut all, effort.repeats, progress, name, |_, subject| {
+        overload(stage, subject, size, effort)
+    })?;
+    let mut results: Vec<_> =
+        overloads.into_iter().map(|overloads| Results { overloads, limit: None }).collect();
     let measured = subjects.iter().zip(&mut results);
     for (subject, results) in measured.filter(|(subject, _)| subject.capture().is_some()) {
         progress.next(&format!("{size} bytes, {}, the highest rate without loss", subject.name));

@@ -16,8 +16,6 @@ pub(super) mod subject;
 mod tables;
 mod transfer;
 
-use std::fs;
-
 use anyhow::Result;
 
 use super::progress::Progress;
@@ -34,7 +32,6 @@ pub(super) use tables::add_settings;
 pub(super) const INTERFACE: &str = "wire0";
 
 pub(super) fn run(args: &BenchArgs) -> Result<Vec<Row>> {
-    warn_when_busy();
     let effort = Effort::new(args.quick);
     let stage = Stage::new()?;
     let subjects = available(&stage, args);
@@ -67,18 +64,5 @@ pub(super) fn can_begin(stage: &Stage, subject: &Subject) -> bool {
             output::tell(format_args!("without {}: {error:#}", subject.name));
             false
         }
-    }
-}
-
-/// Above this load, as a share of one core, something else runs on the machine.
-const BUSY: f64 = 0.5;
-
-pub(super) fn warn_when_busy() {
-    let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    let load = text.split(' ').next().and_then(|word| word.parse().ok());
-    if let Some(load) = load.filter(|load: &f64| *load > BUSY) {
-        output::tell(format_args!(
-            "the machine is busy (load {load}): figures will be worse than on a quiet one"
-        ));
     }
 }

@@ -1,22 +1,19 @@
 //! Two hosts on one wire: `a` sends from a core of its own, `b` captures on another.
 
-use std::fs;
 use std::io::Read;
-use std::panic::resume_unwind;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail, ensure};
-use linerate::bpf::extended::{Instruction, Register};
+use anyhow::{Context, Result, bail};
 use linerate::lab::traffic::live::{Frame, Load, Report, Sender};
-use linerate::lab::{Child, Host, Lab, Offload};
-use linerate::sys::bpf::{Link, Program, ProgramKind, ProgramSpec, XdpMode};
-use linerate::sys::cpu;
+use linerate::lab::{Child, Host, Lab};
+use linerate::sys::bpf::Link;
 use tempfile::NamedTempFile;
 
 use super::memory;
 use super::subject::{Capture, Kind, Subject};
+use crate::bench::{processor, wire};
 use crate::output;
 
 /// Where everything happens.
@@ -64,13 +61,8 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 impl Stage {
     pub(in crate::bench) fn new() -> Result<Self> {
-        let cores = cpu::allowed()?;
-        let (first, last) = (cores[0], cores[cores.len() - 1]);
-        ensure!(first != last, "a capture is measured on two cores, one of them for the sender");
-        let plan = Lab::plan().host("a").host("b").quiet();
-        // Without an XDP program an interface takes live frames only with GRO switched on.
-        let lab = plan.offload(Offload::GenericReceive, true).build()?;
-        Ok(Self { lab, sender_core: first, consumer_core: last })
+        let (sender_core, consumer_core) = wire::cores()?;
+        Ok(Self { lab: wire::pair(1)?, sender_core, consumer_core })
     }
 
     pub(in crate::bench) fn lab(&self) -> &Lab {
@@ -88,20 +80,10 @@ impl Stage {
     pub(in crate::bench) fn begin<'a>(&'a self, subject: &'a Subject) -> Result<Session<'a>> {
         let receiver = match &subject.kind {
             Kind::Stack => Receiver::Stack,
-            Kind::Drop => Receiver::Drop(self.drop_all()?),
+            Kind::Drop => Receiver::Drop(wire::drop_all(self.receiver())?),
             Kind::Capture(capture) => Receiver::Capture(Box::new(self.start(capture)?)),
         };
         Ok(Session { stage: self, receiver, sent: 0 })
-    }
-
-    fn drop_all(&self) -> Result<Link> {
-        /// `enum xdp_action`.
-        const XDP_DROP: i32 = 1;
-        let program = [Instruction::mov(Register::R0, XDP_DROP), Instruction::exit()];
-        let words = program.map(|instruction| instruction.encode());
-        let program = Program::load(&ProgramSpec::new(ProgramKind::Xdp, &words, "drop_all"))?;
-        let index = self.receiver().interface_index();
-        Ok(self.receiver().run(|| Link::xdp(&program, index, XdpMode::Native))?)
     }
 
     fn start<'a>(&self, capture: &'a Capture) -> Result<Running<'a>> {
@@ -110,21 +92,11 @@ impl Stage {
         command.args(&capture.line[1..]).stdin(Stdio::null());
         let says = said.reopen()?;
         command.stdout(says.try_clone()?).stderr(says);
-        let child = self.start_on_core(command)?;
+        let child = wire::start_on(self.consumer_core, command)?;
         let mut running = Running { capture, child, said, used: Duration::ZERO };
         running.wait_until_begun()?;
         running.used = running.processor_time()?;
         Ok(running)
-    }
-
-    /// A child has its cores from the thread that starts it.
-    fn start_on_core(&self, command: Command) -> Result<Child> {
-        let start = || {
-            cpu::pin(self.consumer_core)?;
-            Child::start(command)
-        };
-        let child = thread::scope(|scope| scope.spawn(start).join());
-        Ok(child.unwrap_or_else(|panic| resume_unwind(panic))?)
     }
 }
 
@@ -226,16 +198,7 @@ impl Running<'_> {
         bail!("`{}` does not end", self.capture.text())
     }
 
-    /// What all its threads have used: the first number of each one's `schedstat`, in nanoseconds
-    /// (Documentation/scheduler/sched-stats.rst, Linux 6.18).
     fn processor_time(&self) -> Result<Duration> {
-        let folder = format!("/proc/{}/task", self.child.id());
-        let mut nanos = 0;
-        for task in fs::read_dir(&folder).with_context(|| format!("list {folder}"))? {
-            // A thread may have ended.
-            let text = fs::read_to_string(task?.path().join("schedstat")).unwrap_or_default();
-            nanos += text.split(' ').next().and_then(|word| word.parse().ok()).unwrap_or(0);
-        }
-        Ok(Duration::from_nanos(nanos))
+        processor::of_process(self.child.id())
     }
 }

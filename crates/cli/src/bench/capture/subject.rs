@@ -1,10 +1,10 @@
 //! Who receives: nobody, a program that drops, our back ends, the peers.
 
 use std::ffi::OsString;
-use std::process::Command;
 use std::time::Duration;
 
 use super::INTERFACE;
+use crate::bench::peer::version;
 
 /// The buffer that everybody gets, in MiB.
 pub(in crate::bench) const BUFFER: u64 = 64;
@@ -186,15 +186,6 @@ fn peer(line: &[&str], ready: &'static str, nap: Duration, count: &'static str) 
     let line = line.iter().map(Into::into).collect();
     let capture = Capture { line, ready, nap, count: Count::Before(count), passes: true };
     Some(Subject { name, kind: Kind::Capture(capture) })
-}
-
-/// The first word with a digit that `--version` prints.
-fn version(program: &str) -> Option<String> {
-    let output = Command::new(program).arg("--version").output().ok()?;
-    let text = [output.stdout, output.stderr].concat();
-    let text = String::from_utf8_lossy(&text).into_owned();
-    let has_digit = |word: &&str| word.chars().any(|c| c.is_ascii_digit());
-    Some(text.split_whitespace().find(has_digit).unwrap_or("of unknown version").into())
 }
 
 #[cfg(test)]

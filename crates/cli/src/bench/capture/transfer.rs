@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use linerate::lab::traffic;
 
 use super::measure::Effort;
@@ -10,7 +10,7 @@ use super::stage::Stage;
 use super::subject::{STACK, Subject};
 use crate::bench::progress::Progress;
 use crate::bench::row::{Row, compare};
-use crate::bench::runner::Samples;
+use crate::bench::runner::{Samples, in_turn};
 
 /// Bytes of a transfer for each second of a trial.
 const BYTES: f64 = 2e9;
@@ -28,16 +28,11 @@ pub(super) fn rows(
     effort: &Effort,
     progress: &mut Progress,
 ) -> Result<Vec<Row>> {
-    let subjects: Vec<_> = subjects.iter().filter(|subject| subject.passes()).collect();
-    let mut rates = vec![Vec::new(); subjects.len()];
-    for round in 0..effort.repeats {
-        for (subject, rates) in subjects.iter().zip(&mut rates) {
-            if round == 0 {
-                progress.next(&format!("TCP, {}", subject.name));
-            }
-            rates.push(rate(stage, subject, effort).with_context(|| subject.name.clone())?);
-        }
-    }
+    let mut subjects: Vec<_> = subjects.iter().filter(|subject| subject.passes()).collect();
+    let name = |subject: &&Subject| format!("TCP, {}", subject.name);
+    let rates = in_turn(&mut subjects, effort.repeats, progress, name, |_, subject| {
+        rate(stage, subject, effort)
+    })?;
     let figures = subjects.iter().zip(rates);
     let figures = figures.map(|(subject, rates)| (subject.name.clone(), Some(Samples::new(rates))));
     Ok(compare("capture", "TCP beside it", "Gbit/s", STACK, &figures.collect::<Vec<_>>()))

@@ -20,7 +20,7 @@ use anyhow::{Context, Result};
 
 use super::capture::stage::Stage;
 use super::capture::subject::{Subject, TCPDUMP};
-use super::capture::{add_settings, can_begin, warn_when_busy};
+use super::capture::{add_settings, can_begin};
 use super::progress::Progress;
 use super::row::{Row, compare};
 use super::runner::Samples;
@@ -48,7 +48,6 @@ struct Results {
 }
 
 pub(super) fn run(args: &BenchArgs) -> Result<Vec<Row>> {
-    warn_when_busy();
     let scratch = Scratch::new(args.dir.as_deref())?;
     let time = Duration::from_secs(if args.quick { 5 } else { 15 });
     if args.quick {

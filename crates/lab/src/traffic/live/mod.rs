@@ -21,6 +21,7 @@ use super::Flow;
 use crate::Host;
 
 pub use sender::Sender;
+pub use softirq::SoftirqThreads;
 
 /// What is to be sent.
 #[derive(Clone, Debug)]

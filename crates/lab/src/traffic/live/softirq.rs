@@ -6,14 +6,14 @@ use std::time::Duration;
 
 /// The threads `ksoftirqd` of some cores: when softirqs are many, the kernel leaves them to these.
 #[derive(Debug)]
-pub(super) struct SoftirqThreads {
+pub struct SoftirqThreads {
     folders: Vec<PathBuf>,
     before: Duration,
 }
 
 impl SoftirqThreads {
     /// Those of `cores`, as far as this process sees them: a PID namespace hides them.
-    pub(super) fn of(cores: &[usize]) -> Self {
+    pub fn of(cores: &[usize]) -> Self {
         let names: Vec<_> = cores.iter().map(|core| format!("ksoftirqd/{core}\n")).collect();
         let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
         let folders = processes.map(|process| process.path()).filter(|folder| {
@@ -25,7 +25,7 @@ impl SoftirqThreads {
     }
 
     /// What they have used since.
-    pub(super) fn used(&self) -> Duration {
+    pub fn used(&self) -> Duration {
         self.total().saturating_sub(self.before)
     }
 
