@@ -43,6 +43,14 @@ pub struct Options<'a> {
     /// With [`Target::User`]: each packet's direction and interface are known and will be in
     /// `Input::ancillary`, so `inbound`, `outbound` and `ifindex` are allowed on every link type.
     pub metadata: bool,
+    /// `vlan`, `mpls`, `pppoes`, `geneve` and `vxlan` are about what they are joined with by `and`, and
+    /// about nothing else: `vlan or ip` looks for IP without a tag. libpcap looks behind the tag from
+    /// there to the end of the expression.
+    pub scoped: bool,
+    /// IPv6 as a peer of IPv4: ports, `icmp6[...]` and protocols are looked for behind up to six extension
+    /// headers, not in later fragments, and `tcp[...]`, `udp[...]` and `sctp[...]` mean IPv6 as well. To
+    /// libpcap an extension header ends the search, and `tcp[...]` is about IPv4.
+    pub ipv6: bool,
     /// Who looks names up.
     pub resolver: &'a dyn Resolver,
 }
@@ -57,6 +65,8 @@ impl<'a> Options<'a> {
             netmask: None,
             optimise: true,
             metadata: false,
+            scoped: false,
+            ipv6: false,
             resolver,
         }
     }
@@ -71,6 +81,8 @@ impl std::fmt::Debug for Options<'_> {
             .field("netmask", &self.netmask)
             .field("optimise", &self.optimise)
             .field("metadata", &self.metadata)
+            .field("scoped", &self.scoped)
+            .field("ipv6", &self.ipv6)
             .finish_non_exhaustive()
     }
 }

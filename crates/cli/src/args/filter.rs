@@ -33,6 +33,14 @@ pub(crate) struct FilterArgs {
     #[arg(short = 'O', long)]
     pub(crate) no_optimize: bool,
 
+    /// `vlan`, `mpls` and tunnels are only about what they are joined with by `and`, not about all that follows.
+    #[arg(long)]
+    pub(crate) scoped: bool,
+
+    /// Follow IPv6 extension headers; `tcp[...]`, `udp[...]` and `sctp[...]` are of IPv6 as well.
+    #[arg(long)]
+    pub(crate) ipv6: bool,
+
     /// Compile for the kernel, as a live capture does, not for savefiles.
     #[arg(long)]
     pub(crate) kernel: bool,

@@ -10,6 +10,7 @@
 //! - [`operand`]: qualifiers and operand to one of the following
 //! - [`host`], [`port`], [`protocol`], [`mac`], [`link`]: the primitives
 //! - [`encapsulation`], [`tunnel`]: the primitives that move the headers
+//! - [`extension`]: IPv6's extension headers, for those who ask for them
 //! - [`relation`]: comparisons of arithmetic expressions
 //! - [`numbers`]: protocol numbers
 //!
@@ -19,6 +20,7 @@
 mod arcnet;
 mod atm;
 mod encapsulation;
+mod extension;
 mod host;
 pub(crate) mod layout;
 mod link;
@@ -54,8 +56,9 @@ pub(crate) fn analyse(
     link: Entry,
     options: &Options<'_>,
 ) -> Result<(Ir, PredicateId)> {
+    let layout = Layout::new(link, options.target);
     let mut compiler =
-        Compiler { ast, options, layout: Layout::new(link, options.target), ir: Ir::default() };
+        Compiler { ast, options, layout, ir: Ir::default(), known: extension::Known::default() };
     let Some(root) = ast.root else {
         let all = compiler.ir.truth(true);
         return Ok((compiler.ir, all));
@@ -74,6 +77,7 @@ pub(crate) struct Compiler<'a> {
     options: &'a Options<'a>,
     layout: Layout,
     ir: Ir,
+    known: extension::Known,
 }
 
 /// A predicate, and the qualifiers that an operand after it inherits.
@@ -87,7 +91,9 @@ impl Compiler<'_> {
         match ast.node(id) {
             Node::Chain { first, rest } => self.chain(*first, rest, inherited),
             Node::Not(operand) => {
+                let outside = self.layout;
                 let (predicate, qualifiers) = self.node(*operand, inherited)?;
+                self.leave(outside);
                 Ok((self.ir.not(predicate), qualifiers))
             }
             Node::Group(inner) => Ok((self.node(*inner, inherited)?.0, inherited)),
@@ -110,9 +116,17 @@ impl Compiler<'_> {
         rest: &[(Connective, NodeId)],
         inherited: Option<Qualifiers>,
     ) -> Result<Analysed> {
+        let outside = self.layout;
         let (mut left, mut qualifiers) = self.node(first, inherited)?;
         for (connective, next) in rest {
+            let is_or = *connective == Connective::Or;
+            if is_or {
+                self.leave(outside);
+            }
             let (right, passed_on) = self.node(*next, qualifiers)?;
+            if is_or {
+                self.leave(outside);
+            }
             left = match connective {
                 Connective::And => self.ir.and(left, right),
                 Connective::Or => self.ir.or(left, right),
@@ -120,5 +134,13 @@ impl Compiler<'_> {
             qualifiers = passed_on;
         }
         Ok((left, qualifiers))
+    }
+
+    /// Back to the headers that were in force, where that is asked for: what `vlan` and its like moved
+    /// stays moved only for what is joined by `and`.
+    fn leave(&mut self, outside: Layout) {
+        if self.options.scoped {
+            self.layout = outside;
+        }
     }
 }

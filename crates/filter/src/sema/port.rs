@@ -1,6 +1,7 @@
 //! Ports and ranges of ports.
 
 use super::Compiler;
+use super::extension::Transport6;
 use super::host::refuse_wlan;
 use super::numbers::{ethertype, ip};
 use crate::error::{Error, Result};
@@ -84,6 +85,17 @@ impl Compiler<'_> {
         span: Span,
     ) -> Result<PredicateId> {
         let carried = self.carries(ethertype::IP6, span)?;
+        if self.options.ipv6 {
+            let Transport6 { find, protocol, place } = self.behind_extensions();
+            let alternatives = transports.iter().map(|number| {
+                let is_it = self.value_is(protocol, *number);
+                let matches = self.port_test(test, place);
+                self.ir.and(is_it, matches)
+            });
+            let alternatives: Vec<_> = alternatives.collect();
+            let any = self.ir.any(alternatives);
+            return Ok(self.ir.all([carried, find, any]));
+        }
         let (network, transport) = (self.network(), self.transport6());
         let alternatives = transports.iter().map(|number| {
             let next_header = self.equals((network, 6, Width::Byte), *number);

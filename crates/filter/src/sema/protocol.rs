@@ -117,6 +117,11 @@ impl Compiler<'_> {
     /// Directly behind the IPv6 header, or behind a fragment header directly behind it.
     fn over_ipv6(&mut self, number: u32, span: Span) -> Result<PredicateId> {
         let carried = self.carries(ethertype::IP6, span)?;
+        if self.options.ipv6 && !is_followed(number) {
+            let found = self.behind_extensions();
+            let matches = self.value_is(found.protocol, number);
+            return Ok(self.ir.all([carried, found.find, matches]));
+        }
         let network = self.network();
         let direct = self.equals((network, 6, Width::Byte), number);
         let fragment = self.equals((network, 6, Width::Byte), ip::FRAGMENT);
@@ -172,4 +177,9 @@ impl Compiler<'_> {
         let found = self.ir.predicate(Predicate::Test(Test::Chain(chain)));
         Ok(self.ir.and(carried, found))
     }
+}
+
+/// Extension headers are followed, so that none is ever the last.
+fn is_followed(number: u32) -> bool {
+    matches!(number, 0 | 43 | ip::FRAGMENT | ip::AH | 60)
 }

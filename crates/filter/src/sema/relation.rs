@@ -61,7 +61,12 @@ impl Compiler<'_> {
                 let (left, right_id) = (self.arithmetic(left)?, right);
                 let right = self.arithmetic(right_id)?;
                 self.refuse_constant(operator, right, right_id)?;
-                Ok(Operand { value: self.ir.binary(operator, left.value, right.value), ..left })
+                let guard = match self.options.ipv6 {
+                    true => self.guard(&[left.guard, right.guard]),
+                    false => left.guard,
+                };
+                let value = self.ir.binary(operator, left.value, right.value);
+                Ok(Operand { value, guard, ..left })
             }
             Arithmetic::Load { protocol, index, size } => {
                 let span = self.ast.arithmetic_span(id);
@@ -103,6 +108,12 @@ impl Compiler<'_> {
             Protocol::Radio => Ok((self.radio_header(span)?, inner)),
             Protocol::Icmp6 => {
                 let ipv6 = self.carries(ethertype::IP6, span)?;
+                if self.options.ipv6 {
+                    let found = self.behind_extensions();
+                    let is_it = self.value_is(found.protocol, ip::ICMP6);
+                    let guard = self.guard(&[inner, Some(ipv6), Some(found.find), Some(is_it)]);
+                    return Ok((found.place, guard));
+                }
                 let network = self.network();
                 let next_header = self.equals((network, 6, Width::Byte), ip::ICMP6);
                 Ok((self.transport6(), self.guard(&[inner, Some(ipv6), Some(next_header)])))
@@ -116,6 +127,13 @@ impl Compiler<'_> {
                 let carried = self.protocol(protocol, span)?;
                 let unfragmented = self.first_fragment();
                 let carried = self.ir.and(carried, unfragmented);
+                if let Some(number) = over_both(protocol).filter(|_| self.options.ipv6) {
+                    let network = self.network();
+                    let matches = self.equals((network, 9, Width::Byte), number);
+                    let over_ipv4 = self.ir.all([ipv4, matches, unfragmented]);
+                    let (place, guard) = self.transport_of_either(number, over_ipv4, span)?;
+                    return Ok((place, self.guard(&[inner, Some(guard)])));
+                }
                 Ok((self.transport(), self.guard(&[Some(ipv4), inner, Some(carried)])))
             }
             other => {
@@ -154,6 +172,16 @@ fn is_transport(protocol: Protocol) -> bool {
     use Protocol as P;
     matches!(protocol, P::Tcp | P::Udp | P::Sctp | P::Icmp | P::Igmp)
         || matches!(protocol, P::Igrp | P::Pim | P::Vrrp | P::Carp)
+}
+
+/// The number of a transport protocol that runs over both versions of IP.
+fn over_both(protocol: Protocol) -> Option<u32> {
+    match protocol {
+        Protocol::Tcp => Some(ip::TCP),
+        Protocol::Udp => Some(ip::UDP),
+        Protocol::Sctp => Some(ip::SCTP),
+        _ => None,
+    }
 }
 
 fn width(size: u32, span: Span) -> Result<Width> {

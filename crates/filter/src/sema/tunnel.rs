@@ -109,7 +109,7 @@ impl Compiler<'_> {
     }
 
     /// How far into the packet `place + offset` is, as a number.
-    fn position(&mut self, place: PlaceId, offset: u32) -> ValueId {
+    pub(super) fn position(&mut self, place: PlaceId, offset: u32) -> ValueId {
         let place = self.ir.get_place(place);
         let constant = place.constant.wrapping_add(offset);
         match place.variable {
