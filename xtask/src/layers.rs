@@ -12,19 +12,23 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("linerate-savefile", &["base"]),
     ("linerate-bpf", &["base"]),
     ("linerate-filter", &["base", "bpf"]),
+    ("linerate-exec", &["base", "bpf", "filter"]),
     ("linerate-lab", &["base", "bpf", "sys"]),
     ("linerate-capture", &["base", "bpf", "savefile", "sys"]),
     ("linerate-transmit", &["base", "bpf", "savefile", "sys"]),
     (
         "linerate",
-        &["base", "wire", "savefile", "bpf", "filter", "sys", "lab", "capture", "transmit"],
+        &["base", "wire", "savefile", "bpf", "filter", "sys", "exec", "lab", "capture", "transmit"],
     ),
     ("linerate-cli", &["linerate"]),
     ("xtask", &[]),
 ];
 
-/// The only crate that may contain `unsafe`.
+/// The crate that may contain `unsafe`.
 const UNSAFE: &str = "linerate-sys";
+
+/// The crate of which one file may, and the file.
+const UNSAFE_FILE: (&str, &str) = ("linerate-exec", "src/kernels.rs");
 
 /// Fails on an import that is not in the table. Tests may import anything below the facade:
 /// they compare a layer with the kernel and with other programs.
@@ -61,8 +65,35 @@ fn forbidden(package: &Package) -> Vec<String> {
 pub(crate) fn check_lints(metadata: &Metadata) -> Result<()> {
     for package in metadata.workspace_packages() {
         let manifest = std::fs::read_to_string(&package.manifest_path)?;
-        if package.name.as_str() != UNSAFE && !manifest.contains("[lints]\nworkspace = true") {
-            bail!("{} does not say `[lints] workspace = true`", package.manifest_path);
+        match package.name.as_str() {
+            UNSAFE => {}
+            name if name == UNSAFE_FILE.0 => check_unsafe_file(package, &manifest)?,
+            _ if manifest.contains("[lints]\nworkspace = true") => {}
+            _ => bail!("{} does not say `[lints] workspace = true`", package.manifest_path),
+        }
+    }
+    Ok(())
+}
+
+/// Fails where the lint against unsafe code is not on, or another file than the one that may turns it off.
+fn check_unsafe_file(package: &Package, manifest: &str) -> Result<()> {
+    let on = manifest.contains("unsafe_code = \"deny\"");
+    ensure!(on, "{} does not say `unsafe_code = \"deny\"`", package.manifest_path);
+    let root = package.manifest_path.parent().context("a manifest is in a folder")?;
+    let mut folders = vec![root.to_path_buf().into_std_path_buf()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder)? {
+            let path = entry?.path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let is_code = path.extension().is_some_and(|extension| extension == "rs");
+            if !is_code || path.ends_with(UNSAFE_FILE.1) {
+                continue;
+            }
+            let turns_off = std::fs::read_to_string(&path)?.contains("unsafe_code");
+            ensure!(!turns_off, "only {} may turn `unsafe_code` off: {path:?}", UNSAFE_FILE.1);
         }
     }
     Ok(())

@@ -5,6 +5,7 @@
 //! - [`link`]: [`LinkType`], what the first byte of a packet means
 //! - [`packet`]: [`Packet`] and [`Batch`], bytes on loan from a source
 //! - [`histogram`]: [`Histogram`], how often times of each length came
+//! - [`select`]: the [`Select`] trait, which says what packets of a batch to keep
 //! - [`sink`]: the [`Sink`] trait, the one way packets go out
 //! - [`source`]: the [`Source`] trait, the one way packets come in
 //! - [`stats`]: [`Stats`], the counters whose sum must balance
@@ -19,6 +20,7 @@ pub mod excerpt;
 pub mod histogram;
 pub mod link;
 pub mod packet;
+pub mod select;
 pub mod sink;
 pub mod source;
 pub mod stats;
@@ -30,6 +32,7 @@ pub use excerpt::{Excerpt, Word};
 pub use histogram::Histogram;
 pub use link::LinkType;
 pub use packet::{Batch, Descriptor, Direction, Interface, Packet};
+pub use select::{Matches, Select};
 pub use sink::{Sink, SinkStats, Slots};
 pub use source::Source;
 pub use stats::Stats;

@@ -5,6 +5,8 @@
 //! Nothing is copied and nothing allocated per packet, and a filter that works on many packets
 //! at once has plain offsets to gather from.
 
+use std::ops::Range;
+
 use crate::{LinkType, Timestamp, TimestampSource};
 
 /// The way a packet went, seen from the capturing host.
@@ -141,6 +143,15 @@ impl<'a> Batch<'a> {
         Self { descriptors: &self.descriptors[..count.min(self.descriptors.len())], ..self }
     }
 
+    /// The same batch with only the packets whose indices are in `range`.
+    ///
+    /// # Panics
+    /// If the range reaches past the last packet.
+    #[must_use]
+    pub fn slice(self, range: Range<usize>) -> Self {
+        Self { descriptors: &self.descriptors[range], ..self }
+    }
+
     /// The packets in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Packet<'a>> + use<'a> {
         let batch = *self;
@@ -180,6 +191,7 @@ mod tests {
         let data: Vec<_> = batch.iter().map(|p| (p.data, p.length)).collect();
         assert_eq!(data, [(&[0, 1][..], 60), (&[2, 3, 4, 5][..], 4)]);
         assert_eq!(batch.truncate(1).len(), 1);
+        assert_eq!(batch.slice(1..2).get(0).map(|p| p.length), Some(4));
         assert!(batch.get(2).is_none());
     }
 

@@ -1,6 +1,6 @@
 //! Compiled filters.
 
-use crate::emit::{cbpf, ebpf};
+use crate::emit::{cbpf, ebpf, plan};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ir::Ir;
 use crate::ir::display::{GraphText, PredicateText};
@@ -10,6 +10,7 @@ use crate::ir::lower::lower;
 use crate::ir::predicate::PredicateId;
 use crate::opt::{fold, hopeless, redundant, resolve, share};
 use crate::options::Options;
+use crate::plan::Plan;
 use crate::sema::links;
 use crate::{sema, syntax};
 use linerate_bpf::classic::{Input, Program};
@@ -88,6 +89,13 @@ impl Filter {
     /// When the filter loops (`protochain`), or holds too many intermediate results at once.
     pub fn predicate(&self) -> Result<Predicate> {
         ebpf::emit(&self.lowered, &self.graph)
+    }
+
+    /// The filter as a plan, which engines run over many packets at once; its verdicts are those of
+    /// [`program`](Self::program). `None` where it loops (`protochain`), or computes a number in more than
+    /// [`Plan::DEPTH`] steps.
+    pub fn plan(&self) -> Option<Plan> {
+        plan::emit(&self.lowered, &self.graph)
     }
 
     /// What the expression means, as a tree of tests, as text.

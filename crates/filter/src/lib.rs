@@ -10,7 +10,7 @@
 //! - `sema`: the tree's meaning on a link type, names looked up through a [`Resolver`]
 //! - `ir`: the intermediate representation, its reference evaluator, the decision graph
 //! - `opt`: passes
-//! - `emit`: programs
+//! - `emit`: programs, and [`plan`]s for engines in user space
 //!
 //! Deliberate differences from libpcap 1.10.3: `vxlan` is a keyword (as in its successor); `byte N & V`
 //! and `byte N | V`, which test a leftover there, are refused; `protochain` steps over an
@@ -36,6 +36,7 @@ mod hint;
 mod ir;
 mod opt;
 mod options;
+pub mod plan;
 mod sema;
 mod syntax;
 

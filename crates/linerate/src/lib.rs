@@ -5,6 +5,7 @@
 //! - [`base`]: timestamps, link types, packets, leased batches, statistics, the `Source` trait
 //! - [`filter`]: the pcap-filter language, compiled
 //! - [`bpf`]: the programs that it compiles to
+//! - [`exec`]: filters run over batches of packets
 //! - [`capture`]: live interfaces and savefiles as sources of packets
 //! - [`transmit`]: templates of packets, pacing, and interfaces as sinks of packets
 //! - [`savefile`]: pcap and pcapng, read and written
@@ -13,22 +14,19 @@
 //! - [`sys`]: the kernel
 //!
 //! ```
-//! use linerate::base::{LinkType, Result, Source};
-//! use linerate::bpf::classic::{Ancillary, Input};
+//! use linerate::base::{LinkType, Matches, Result, Source};
+//! use linerate::exec::Engine;
 //! use linerate::filter::{Hermetic, Options, compile};
 //! use std::time::Duration;
 //!
 //! /// How many Ethernet packets of a source are of encrypted web traffic.
 //! fn count(source: &mut impl Source) -> Result<usize> {
 //!     let filter = compile("tcp port 443", &Options::new(LinkType::ETHERNET, &Hermetic))?;
-//!     let mut count = 0;
+//!     let engine = Engine::new(&filter);
+//!     let (mut matches, mut count) = (Matches::new(), 0);
 //!     while let Some(batch) = source.next_batch(Duration::from_secs(1))? {
-//!         let kept = batch.iter().filter(|packet| {
-//!             let (data, length) = (packet.data, packet.length);
-//!             let input = Input { data, length, ancillary: Ancillary::default() };
-//!             filter.program().run(&input) != 0
-//!         });
-//!         count += kept.count();
+//!         engine.run(&batch, None, &mut matches);
+//!         count += matches.count();
 //!     }
 //!     Ok(count)
 //! }
@@ -39,6 +37,7 @@
 pub use linerate_base as base;
 pub use linerate_bpf as bpf;
 pub use linerate_capture as capture;
+pub use linerate_exec as exec;
 pub use linerate_filter as filter;
 pub use linerate_lab as lab;
 pub use linerate_savefile as savefile;

@@ -30,9 +30,12 @@ pub(crate) enum Test {
 
 /// How two numbers are compared, unsigned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Comparison {
+pub enum Comparison {
+    /// They are the same.
     Equal,
+    /// The left one is greater.
     Greater,
+    /// The right one is not greater.
     GreaterEqual,
     /// They have a set bit in common.
     Intersects,
@@ -51,7 +54,8 @@ impl Comparison {
         }
     }
 
-    pub(crate) fn holds(self, left: u32, right: u32) -> bool {
+    /// Whether it is true of two numbers.
+    pub fn holds(self, left: u32, right: u32) -> bool {
         match self {
             Self::Equal => left == right,
             Self::Greater => left > right,

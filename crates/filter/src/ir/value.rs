@@ -54,14 +54,18 @@ pub(crate) struct Load {
 
 /// How many bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Width {
+pub enum Width {
+    /// One.
     Byte,
+    /// Two.
     Half,
+    /// Four.
     Word,
 }
 
 impl Width {
-    pub(crate) fn bytes(self) -> usize {
+    /// The number of bytes.
+    pub fn bytes(self) -> usize {
         match self {
             Self::Byte => 1,
             Self::Half => 2,
@@ -72,9 +76,10 @@ impl Width {
 
 /// What a packet's bytes do not say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Metadata {
+pub enum Metadata {
     /// A `PACKET_` number of `linux/if_packet.h`.
     PacketType,
+    /// The index of the interface.
     InterfaceIndex,
     /// The EtherType.
     Protocol,
@@ -131,7 +136,7 @@ impl Ir {
 }
 
 /// `left op right`; `None` for a division by zero.
-pub(crate) fn apply(operator: BinaryOperator, left: u32, right: u32) -> Option<u32> {
+pub fn apply(operator: BinaryOperator, left: u32, right: u32) -> Option<u32> {
     Some(match operator {
         BinaryOperator::Add => left.wrapping_add(right),
         BinaryOperator::Subtract => left.wrapping_sub(right),

@@ -1,0 +1,145 @@
+//! From batches to blocks, and who evaluates them.
+
+use std::cell::RefCell;
+use std::ops::Range;
+use std::sync::Arc;
+
+use linerate_base::{Batch, Descriptor, Matches, Select};
+use linerate_bpf::classic::{self, Ancillary, Input};
+use linerate_filter::Filter;
+
+use crate::columns::packet_type;
+use crate::kernels::Level;
+use crate::lanes::LANES;
+use crate::program::Program;
+use crate::vector::{Packets, Workspace, prefetch_all};
+
+/// A filter that is ready to run. Cheap to clone, and shared by as many threads as like.
+///
+/// ```
+/// use linerate_base::{Batch, Descriptor, Interface, LinkType, Matches};
+/// use linerate_exec::Engine;
+/// use linerate_filter::{Hermetic, Options, compile};
+///
+/// let filter = compile("ether[0] = 2", &Options::new(LinkType::ETHERNET, &Hermetic))?;
+/// let interfaces = [Interface::default()];
+/// let table = [0, 1].map(|offset| Descriptor { offset, captured: 1, length: 1, ..Descriptor::default() });
+/// let batch = Batch::new(&[2, 3], &table, &interfaces);
+/// let mut matches = Matches::new();
+/// Engine::new(&filter).run(&batch, None, &mut matches);
+/// assert_eq!(matches.iter().collect::<Vec<_>>(), [0]);
+/// # Ok::<(), linerate_filter::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Engine {
+    level: Level,
+    /// For blocks; `None` where the filter has no plan, or a huge one.
+    program: Option<Arc<Program>>,
+    /// For single packets.
+    scalar: Arc<classic::Program>,
+}
+
+/// With fewer packets than this a block is not worth its beginning.
+const FEW: usize = 8;
+
+/// The largest region whose offsets vector instructions can name.
+const REGION: usize = i32::MAX as usize;
+
+thread_local! {
+    static WORKSPACE: RefCell<Workspace> = RefCell::default();
+}
+
+impl Engine {
+    /// An engine by the best instructions that the processor has.
+    pub fn new(filter: &Filter) -> Self {
+        Self::at_level(filter, Level::best())
+    }
+
+    /// An engine by the instructions of a level.
+    pub fn at_level(filter: &Filter, level: Level) -> Self {
+        let program = filter.plan().and_then(|plan| Program::new(&plan)).map(Arc::new);
+        Self { level, program, scalar: Arc::new(filter.program().clone()) }
+    }
+
+    /// Marks in `matches` which packets of the batch the filter keeps; what it said before is gone.
+    /// `interface` is the number that the system gave to the interface, for filters that ask for it.
+    ///
+    /// The filter must be for the packets' link type: on others its verdicts are of no meaning.
+    pub fn run(&self, batch: &Batch<'_>, interface: Option<u32>, matches: &mut Matches) {
+        matches.reset(batch.len());
+        match &self.program {
+            Some(program) if batch.len() >= FEW => WORKSPACE.with_borrow_mut(|workspace| {
+                self.blocks(program, workspace, batch, interface, matches);
+            }),
+            _ => self.one_by_one(batch, 0..batch.len(), interface, matches),
+        }
+    }
+
+    fn blocks(
+        &self,
+        program: &Program,
+        workspace: &mut Workspace,
+        batch: &Batch<'_>,
+        interface: Option<u32>,
+        matches: &mut Matches,
+    ) {
+        let mut rest = batch.descriptors();
+        prefetch_all(program, batch.region(), rest);
+        while !rest.is_empty() {
+            let first = batch.len() - rest.len();
+            let (descriptors, others) = rest.split_at(rest.len().min(LANES));
+            rest = others;
+            prefetch_all(program, batch.region(), rest);
+            let Some((region, from)) = near(batch.region(), descriptors) else {
+                self.one_by_one(batch, first..first + descriptors.len(), interface, matches);
+                continue;
+            };
+            let packets = Packets { region, from, descriptors, interface };
+            let kept = workspace.evaluate(program, self.level, packets);
+            for (word, bits) in kept.words().into_iter().enumerate() {
+                matches.insert_word(first + 64 * word, bits);
+            }
+        }
+    }
+
+    fn one_by_one(
+        &self,
+        batch: &Batch<'_>,
+        range: Range<usize>,
+        interface: Option<u32>,
+        matches: &mut Matches,
+    ) {
+        for (at, packet) in range.clone().zip(batch.slice(range).iter()) {
+            let ancillary = Ancillary {
+                packet_type: packet_type(packet.direction),
+                interface_index: interface,
+                ..Ancillary::default()
+            };
+            if self.keeps(&Input { data: packet.data, length: packet.length, ancillary }) {
+                matches.insert(at);
+            }
+        }
+    }
+
+    /// Whether the filter keeps a single packet.
+    pub fn keeps(&self, input: &Input<'_>) -> bool {
+        self.scalar.run(input) != 0
+    }
+}
+
+impl Select for Engine {
+    fn select(&self, batch: &Batch<'_>, interface: Option<u32>, matches: &mut Matches) {
+        self.run(batch, interface, matches);
+    }
+}
+
+/// A part of the region that the packets are in and vector instructions can name, and where it begins.
+fn near<'a>(region: &'a [u8], packets: &[Descriptor]) -> Option<(&'a [u8], u32)> {
+    if region.len() <= REGION {
+        return Some((region, 0));
+    }
+    let from = packets.iter().map(|packet| packet.offset).min()?;
+    let to =
+        packets.iter().map(|packet| packet.offset as usize + packet.captured as usize).max()?;
+    (to - from as usize <= REGION).then(|| (&region[from as usize..to], from))
+}

@@ -1,0 +1,164 @@
+//! Every engine gives the verdicts of the reference evaluator, at every level that this processor has.
+
+#[path = "../../../filter/tests/common/mod.rs"]
+mod common;
+#[path = "../../../filter/tests/random/generate.rs"]
+#[expect(dead_code, reason = "words in any order are for the compiler's tests")]
+mod generate;
+
+use linerate_base::{Batch, Descriptor, Direction, Interface, LinkType, Matches};
+use linerate_bpf::classic::{Ancillary, Input};
+use linerate_exec::{Engine, Level};
+use linerate_filter::{Filter, Hermetic, Options, Verdict, compile, link_types};
+use proptest::prelude::*;
+use std::net::Ipv4Addr;
+
+/// The number of the interface that packets come by.
+const INTERFACE: u32 = 3;
+
+/// Packets one behind the other, without a byte between or behind.
+#[derive(Default)]
+struct Packets {
+    region: Vec<u8>,
+    table: Vec<Descriptor>,
+}
+
+impl Packets {
+    fn push(&mut self, packet: &[u8], cut: usize) {
+        self.table.push(Descriptor {
+            offset: self.region.len() as u32,
+            captured: cut as u32,
+            length: packet.len() as u32,
+            direction: [Direction::Unknown, Direction::In, Direction::Out][self.table.len() % 3],
+            ..Descriptor::default()
+        });
+        self.region.extend_from_slice(&packet[..cut]);
+    }
+}
+
+/// What was wrong, if anything.
+fn disagreement(filter: &Filter, packets: &Packets) -> Option<String> {
+    let interfaces = [Interface::default()];
+    let batch = Batch::new(&packets.region, &packets.table, &interfaces);
+    let meant: Vec<_> =
+        packets.table.iter().enumerate().map(|(at, d)| means(filter, &batch, at, d)).collect();
+    let mut matches = Matches::new();
+    for level in Level::all() {
+        Engine::at_level(filter, level).run(&batch, Some(INTERFACE), &mut matches);
+        if let Some(at) = (0..batch.len()).find(|at| matches.contains(*at) != meant[*at]) {
+            let data = batch.get(at)?.data;
+            return Some(format!(
+                "{level}: packet {at} of {}: {}: {data:x?}",
+                batch.len(),
+                meant[at]
+            ));
+        }
+    }
+    None
+}
+
+fn means(filter: &Filter, batch: &Batch<'_>, at: usize, descriptor: &Descriptor) -> bool {
+    let ancillary = Ancillary {
+        packet_type: match descriptor.direction {
+            Direction::Unknown => None,
+            Direction::In => Some(0),
+            Direction::Out => Some(4),
+        },
+        interface_index: Some(INTERFACE),
+        ..Ancillary::default()
+    };
+    let data = batch.get(at).expect("a packet").data;
+    filter.evaluate(&Input { data, length: descriptor.length, ancillary }) == Verdict::True
+}
+
+fn options(link_type: LinkType) -> Options<'static> {
+    Options {
+        metadata: true,
+        netmask: Some(Ipv4Addr::new(255, 255, 255, 0)),
+        ..Options::new(link_type, &Hermetic)
+    }
+}
+
+fn link_type() -> impl Strategy<Value = LinkType> {
+    prop::sample::select(link_types().collect::<Vec<_>>())
+}
+
+/// A packet of `link_type`, perhaps with a byte changed, and how much of it was captured.
+fn packet(link_type: LinkType) -> impl Strategy<Value = (Vec<u8>, usize)> {
+    let packets = common::packets(link_type);
+    let changed = prop::option::of((any::<prop::sample::Index>(), any::<u8>()));
+    let cut = prop::option::of(any::<prop::sample::Index>());
+    (prop::sample::select(packets), changed, cut).prop_map(|(mut packet, changed, cut)| {
+        if let Some((at, byte)) = changed {
+            let at = at.index(packet.len());
+            packet[at] = byte;
+        }
+        let cut = cut.map_or(packet.len(), |cut| cut.index(packet.len() + 1));
+        (packet, cut)
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 600, ..ProptestConfig::default() })]
+
+    #[test]
+    fn random_expressions_over_random_packets(
+        (link_type, text, packets) in (link_type(), generate::expression()).prop_flat_map(|(link, text)| {
+            (Just(link), Just(text), prop::collection::vec(packet(link), 1..70))
+        }),
+        optimise in any::<bool>(),
+        copies in 1..9_usize,
+    ) {
+        let Ok(filter) = compile(&text, &Options { optimise, ..options(link_type) }) else {
+            return Ok(());
+        };
+        let mut all = Packets::default();
+        for _ in 0..copies {
+            packets.iter().for_each(|(packet, cut)| all.push(packet, *cut));
+        }
+        prop_assert_eq!(disagreement(&filter, &all), None, "[{}] {}", link_type, text);
+    }
+}
+
+#[test]
+fn every_kind_of_expression_over_every_truncation() {
+    let texts = include_str!("../../../filter/tests/expressions.txt");
+    let texts: Vec<_> =
+        texts.lines().filter(|line| !line.is_empty() && !line.starts_with("# ")).collect();
+    let mut compiled = 0;
+    for link_type in link_types() {
+        let mut all = Packets::default();
+        for packet in common::packets(link_type) {
+            (0..=packet.len()).for_each(|cut| all.push(&packet, cut));
+        }
+        for text in &texts {
+            let Ok(filter) = compile(text, &options(link_type)) else { continue };
+            compiled += 1;
+            assert_eq!(disagreement(&filter, &all), None, "[{link_type}] {text}");
+        }
+    }
+    assert!(compiled > texts.len(), "{compiled} of {} expressions", texts.len());
+}
+
+#[test]
+fn long_sets_of_hosts_nets_and_ports() {
+    let either = |kind: &str, items: Vec<String>| items.join(&format!(" or {kind} "));
+    let hosts = either("host", (0..300).map(|i| format!("10.1.{}.{}", i / 100, i % 100)).collect());
+    let nets = either("net", (0..60).map(|i| format!("192.{}.0.0/16", 120 + i)).collect());
+    let ports = either("port", (0..40).map(|i| (7 * i + 10).to_string()).collect());
+    let mut all = Packets::default();
+    for packet in common::packets(LinkType::ETHERNET) {
+        (0..=packet.len()).for_each(|cut| all.push(&packet, cut));
+    }
+    let texts = [
+        format!("host {hosts}"),
+        format!("net {nets}"),
+        format!("port {ports}"),
+        format!("not (src net {nets}) and (dst port {ports})"),
+        format!("vlan and (port {ports} or host {hosts})"),
+    ];
+    for text in texts {
+        let filter = compile(&text, &options(LinkType::ETHERNET)).expect("a filter");
+        assert_eq!(disagreement(&filter, &all), None, "{text}");
+    }
+}
