@@ -1,7 +1,7 @@
 //! Fields and numbers of a block, made when they are first needed.
 
-use linerate_base::{Descriptor, Direction};
-use linerate_bpf::classic::ancillary;
+use linerate_base::Descriptor;
+use linerate_bpf::classic::ancillary::packet_type;
 
 use crate::kernels::Level;
 use crate::lanes::{CHUNK, Chunks, Lanes, Mask, each};
@@ -183,14 +183,5 @@ impl<'a> Columns<'a> {
             }
             self.memory.present[id].0[chunk] = present;
         }
-    }
-}
-
-/// The kernel's number for the way a packet went: of packets that came in, all are to the host.
-pub(crate) fn packet_type(direction: Direction) -> Option<u8> {
-    match direction {
-        Direction::Unknown => None,
-        Direction::In => Some(0),
-        Direction::Out => Some(ancillary::OUTGOING),
     }
 }

@@ -5,13 +5,13 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use linerate_base::{Batch, Descriptor, Matches, Select};
-use linerate_bpf::classic::{self, Ancillary, Input};
+use linerate_bpf::classic::{self, Input};
 use linerate_filter::Filter;
 
-use crate::columns::packet_type;
 use crate::kernels::Level;
 use crate::lanes::LANES;
 use crate::program::Program;
+use crate::scalar::Scalar;
 use crate::vector::{Packets, Workspace, prefetch_all};
 
 /// A filter that is ready to run. Cheap to clone, and shared by as many threads as like.
@@ -35,8 +35,15 @@ pub struct Engine {
     level: Level,
     /// For blocks; `None` where the filter has no plan, or a huge one.
     program: Option<Arc<Program>>,
-    /// For single packets.
-    scalar: Arc<classic::Program>,
+    single: Single,
+}
+
+/// Who evaluates single packets.
+#[derive(Clone, Debug)]
+enum Single {
+    Plan(Arc<Scalar>),
+    /// Where there is no plan.
+    Program(Arc<classic::Program>),
 }
 
 /// With fewer packets than this a block is not worth its beginning.
@@ -57,8 +64,13 @@ impl Engine {
 
     /// An engine by the instructions of a level.
     pub fn at_level(filter: &Filter, level: Level) -> Self {
-        let program = filter.plan().and_then(|plan| Program::new(&plan)).map(Arc::new);
-        Self { level, program, scalar: Arc::new(filter.program().clone()) }
+        let plan = filter.plan();
+        let program = plan.as_ref().and_then(Program::new).map(Arc::new);
+        let single = match plan.as_ref().and_then(Scalar::new) {
+            Some(scalar) => Single::Plan(Arc::new(scalar)),
+            None => Single::Program(Arc::new(filter.program().clone())),
+        };
+        Self { level, program, single }
     }
 
     /// Marks in `matches` which packets of the batch the filter keeps; what it said before is gone.
@@ -84,7 +96,6 @@ impl Engine {
         matches: &mut Matches,
     ) {
         let mut rest = batch.descriptors();
-        prefetch_all(program, batch.region(), rest);
         while !rest.is_empty() {
             let first = batch.len() - rest.len();
             let (descriptors, others) = rest.split_at(rest.len().min(LANES));
@@ -110,12 +121,7 @@ impl Engine {
         matches: &mut Matches,
     ) {
         for (at, packet) in range.clone().zip(batch.slice(range).iter()) {
-            let ancillary = Ancillary {
-                packet_type: packet_type(packet.direction),
-                interface_index: interface,
-                ..Ancillary::default()
-            };
-            if self.keeps(&Input { data: packet.data, length: packet.length, ancillary }) {
+            if self.keeps(&Input::of(&packet, interface)) {
                 matches.insert(at);
             }
         }
@@ -123,7 +129,10 @@ impl Engine {
 
     /// Whether the filter keeps a single packet.
     pub fn keeps(&self, input: &Input<'_>) -> bool {
-        self.scalar.run(input) != 0
+        match &self.single {
+            Single::Plan(scalar) => scalar.keeps(input),
+            Single::Program(program) => program.run(input) != 0,
+        }
     }
 }
 

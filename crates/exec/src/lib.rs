@@ -14,6 +14,7 @@
 //! - [`program`]: plans made into columns and steps
 //! - [`vector`]: the evaluation of a block
 //! - [`columns`]: fields and numbers of a block, made when they are first needed
+//! - [`scalar`]: the evaluation of single packets
 //! - [`lookup`]: ways to see whether a number is in a set
 //! - [`lanes`]: columns and masks
 //! - [`portable`]: what is done to them, in plain Rust
@@ -27,6 +28,7 @@ mod lanes;
 mod lookup;
 mod portable;
 mod program;
+mod scalar;
 mod vector;
 
 pub use engine::Engine;

@@ -5,6 +5,8 @@
 //! question without an answer ends the program with verdict 0, as libpcap has it.
 //! Offsets: `linux/filter.h` (Linux 6.1), `SKF_AD_*`.
 
+use linerate_base::Direction;
+
 /// The lowest ancillary offset, `SKF_AD_OFF`.
 pub const BASE: u32 = 0xffff_f000;
 
@@ -22,6 +24,15 @@ pub const VLAN_TCI: u32 = BASE + 44;
 pub const VLAN_PRESENT: u32 = BASE + 48;
 /// The EtherType of the VLAN tag that was taken off, else 0.
 pub const VLAN_PROTOCOL: u32 = BASE + 60;
+
+/// [`PACKET_TYPE`] of a packet that went this way, where it is known; of packets that came in, all are to the host.
+pub fn packet_type(direction: Direction) -> Option<u8> {
+    match direction {
+        Direction::Unknown => None,
+        Direction::In => Some(0),
+        Direction::Out => Some(OUTGOING),
+    }
+}
 
 /// [`PACKET_TYPE`] of packets that the host itself sent, `PACKET_OUTGOING`.
 pub const OUTGOING: u8 = 4;

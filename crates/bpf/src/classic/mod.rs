@@ -20,6 +20,7 @@ mod fuse;
 mod interpreter;
 pub mod opcode;
 mod program;
+mod select;
 mod text;
 
 pub use ancillary::Ancillary;

@@ -7,7 +7,7 @@ mod common;
 mod generate;
 
 use linerate_base::{Batch, Descriptor, Direction, Interface, LinkType, Matches};
-use linerate_bpf::classic::{Ancillary, Input};
+use linerate_bpf::classic::Input;
 use linerate_exec::{Engine, Level};
 use linerate_filter::{Filter, Hermetic, Options, Verdict, compile, link_types};
 use proptest::prelude::*;
@@ -40,35 +40,23 @@ impl Packets {
 fn disagreement(filter: &Filter, packets: &Packets) -> Option<String> {
     let interfaces = [Interface::default()];
     let batch = Batch::new(&packets.region, &packets.table, &interfaces);
+    let inputs: Vec<_> = batch.iter().map(|packet| Input::of(&packet, Some(INTERFACE))).collect();
     let meant: Vec<_> =
-        packets.table.iter().enumerate().map(|(at, d)| means(filter, &batch, at, d)).collect();
-    let mut matches = Matches::new();
-    for level in Level::all() {
-        Engine::at_level(filter, level).run(&batch, Some(INTERFACE), &mut matches);
-        if let Some(at) = (0..batch.len()).find(|at| matches.contains(*at) != meant[*at]) {
-            let data = batch.get(at)?.data;
-            return Some(format!(
-                "{level}: packet {at} of {}: {}: {data:x?}",
-                batch.len(),
-                meant[at]
-            ));
-        }
-    }
-    None
-}
-
-fn means(filter: &Filter, batch: &Batch<'_>, at: usize, descriptor: &Descriptor) -> bool {
-    let ancillary = Ancillary {
-        packet_type: match descriptor.direction {
-            Direction::Unknown => None,
-            Direction::In => Some(0),
-            Direction::Out => Some(4),
-        },
-        interface_index: Some(INTERFACE),
-        ..Ancillary::default()
+        inputs.iter().map(|input| filter.evaluate(input) == Verdict::True).collect();
+    let differs = |name: &str, keeps: &dyn Fn(usize) -> bool| {
+        let at = (0..batch.len()).find(|at| keeps(*at) != meant[*at])?;
+        let data = inputs[at].data;
+        Some(format!("{name}: packet {at} of {}: {}: {data:x?}", batch.len(), meant[at]))
     };
-    let data = batch.get(at).expect("a packet").data;
-    filter.evaluate(&Input { data, length: descriptor.length, ancillary }) == Verdict::True
+    let engine = Engine::new(filter);
+    if let Some(wrong) = differs("one by one", &|at| engine.keeps(&inputs[at])) {
+        return Some(wrong);
+    }
+    let mut matches = Matches::new();
+    Level::all().find_map(|level| {
+        Engine::at_level(filter, level).run(&batch, Some(INTERFACE), &mut matches);
+        differs(&level.to_string(), &|at| matches.contains(at))
+    })
 }
 
 fn options(link_type: LinkType) -> Options<'static> {

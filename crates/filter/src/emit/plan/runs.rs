@@ -59,7 +59,7 @@ fn range(nodes: &[Node], entrances: &[u32], id: usize) -> Option<Node> {
         return None;
     };
     let (value, mask) = field;
-    (low <= high).then(|| Node::Test {
+    (low <= high).then_some(Node::Test {
         value,
         mask,
         check: Check::Within(low, high),

@@ -1,0 +1,279 @@
+//! Plans over single packets.
+//!
+//! A field is loaded, masked, compared and branched on in one step, where it is at a constant offset or
+//! behind an IPv4 header. The rest goes by way of [`Value`]s.
+
+use std::hint;
+
+use linerate_bpf::classic::Input;
+use linerate_filter::plan::{
+    BinaryOperator, Check, Comparison, Load, Metadata, Node, Plan, Target, Value, ValueId, Width,
+    apply,
+};
+
+use crate::bits::Bits;
+use crate::lookup::Lookup;
+
+/// Slots that there are at most; every filter that we know of has fewer.
+const SLOTS: usize = 16;
+
+/// A plan for one packet after the other.
+#[derive(Clone, Debug)]
+pub(crate) struct Scalar {
+    values: Box<[Value]>,
+    steps: Box<[Step]>,
+    entry: usize,
+}
+
+/// Where a test leads: numbers of steps; past the last one is acceptance, and past that the drop.
+#[derive(Clone, Copy, Debug)]
+struct Ways {
+    then: u32,
+    otherwise: u32,
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    /// `field & mask == constant`, of a byte at a constant offset.
+    Byte {
+        at: u32,
+        mask: u8,
+        constant: u8,
+        ways: Ways,
+    },
+    /// The same of two bytes.
+    Half {
+        at: u32,
+        mask: u16,
+        constant: u16,
+        ways: Ways,
+    },
+    /// The same of four.
+    Word {
+        at: u32,
+        mask: u32,
+        constant: u32,
+        ways: Ways,
+    },
+    /// The same of two bytes at an offset from the end of the IPv4 header whose first byte is at `header`.
+    HalfBehind {
+        header: u32,
+        at: u32,
+        mask: u16,
+        constant: u16,
+        ways: Ways,
+    },
+    /// Two bytes at a constant offset looked up.
+    HalfAmong {
+        at: u32,
+        lookup: Box<Lookup>,
+        ways: Ways,
+    },
+    /// Two bytes behind an IPv4 header looked up.
+    HalfBehindAmong {
+        header: u32,
+        at: u32,
+        lookup: Box<Lookup>,
+        ways: Ways,
+    },
+    /// Any value looked up.
+    Value {
+        value: ValueId,
+        lookup: Box<Lookup>,
+        ways: Ways,
+    },
+    Compare {
+        how: Comparison,
+        left: ValueId,
+        right: ValueId,
+        ways: Ways,
+    },
+    Bind {
+        slot: usize,
+        value: ValueId,
+        next: u32,
+    },
+}
+
+impl Scalar {
+    /// `None` where there are too many slots.
+    pub(crate) fn new(plan: &Plan) -> Option<Self> {
+        let steps = plan.nodes().iter().map(|node| step(plan, node)).collect();
+        let entry = number(plan, plan.entry()) as usize;
+        (plan.slots() <= SLOTS).then(|| Self { values: plan.values().into(), steps, entry })
+    }
+
+    /// Whether the filter keeps the packet.
+    pub(crate) fn keeps(&self, input: &Input<'_>) -> bool {
+        self.run(input).unwrap_or(false)
+    }
+
+    /// `None` when the packet is rejected.
+    fn run(&self, input: &Input<'_>) -> Option<bool> {
+        let data = input.data;
+        let mut slots = [0; SLOTS];
+        let mut at_step = self.entry;
+        while let Some(step) = self.steps.get(at_step) {
+            at_step = match step {
+                Step::Byte { at, mask, constant, ways } => {
+                    ways.choose(data.get(*at as usize)? & mask == *constant)
+                }
+                Step::Half { at, mask, constant, ways } => {
+                    ways.choose(half(data, *at as usize)? & mask == *constant)
+                }
+                Step::Word { at, mask, constant, ways } => {
+                    ways.choose(word(data, *at as usize)? & mask == *constant)
+                }
+                Step::HalfBehind { header, at, mask, constant, ways } => {
+                    ways.choose(half(data, behind(data, *header, *at)?)? & mask == *constant)
+                }
+                Step::HalfAmong { at, lookup, ways } => {
+                    ways.choose(lookup.holds(half(data, *at as usize)?.into()))
+                }
+                Step::HalfBehindAmong { header, at, lookup, ways } => {
+                    ways.choose(lookup.holds(half(data, behind(data, *header, *at)?)?.into()))
+                }
+                Step::Value { value, lookup, ways } => {
+                    ways.choose(lookup.holds(self.value(*value, input, &slots)?))
+                }
+                Step::Compare { how, left, right, ways } => {
+                    let left = self.value(*left, input, &slots)?;
+                    ways.choose(how.holds(left, self.value(*right, input, &slots)?))
+                }
+                Step::Bind { slot, value, next } => {
+                    slots[*slot] = self.value(*value, input, &slots)?;
+                    *next as usize
+                }
+            };
+        }
+        Some(at_step == self.steps.len())
+    }
+
+    fn value(&self, id: ValueId, input: &Input<'_>, slots: &[u32; SLOTS]) -> Option<u32> {
+        match self.values[id] {
+            Value::Constant(constant) => Some(constant),
+            Value::Length => Some(input.length),
+            Value::Slot(slot) => Some(slots[slot]),
+            Value::Metadata(metadata) => known(metadata, input),
+            Value::Negate(operand) => self.value(operand, input, slots).map(u32::wrapping_neg),
+            Value::Binary(operator, left, right) => {
+                apply(operator, self.value(left, input, slots)?, self.value(right, input, slots)?)
+            }
+            Value::Load(Load { base, offset, width }) => {
+                let base = match base {
+                    Some(base) => self.value(base, input, slots)? as usize,
+                    None => 0,
+                };
+                let at = base.checked_add(offset as usize)?;
+                match width {
+                    Width::Byte => input.data.get(at).copied().map(u32::from),
+                    Width::Half => half(input.data, at).map(u32::from),
+                    Width::Word => word(input.data, at),
+                }
+            }
+        }
+    }
+}
+
+impl Ways {
+    /// The hint makes a branch of it, which is predicted: the next step need not wait for this one.
+    fn choose(self, holds: bool) -> usize {
+        if holds {
+            hint::cold_path();
+            self.then as usize
+        } else {
+            self.otherwise as usize
+        }
+    }
+}
+
+/// What is `at` bytes behind the IPv4 header at `header`.
+fn behind(data: &[u8], header: u32, at: u32) -> Option<usize> {
+    let length = 4 * usize::from(data.get(header as usize)? & 0xf);
+    length.checked_add(at as usize)
+}
+
+fn half(data: &[u8], at: usize) -> Option<u16> {
+    data.get(at..at.checked_add(2)?)?.first_chunk().copied().map(u16::from_be_bytes)
+}
+
+fn word(data: &[u8], at: usize) -> Option<u32> {
+    data.get(at..at.checked_add(4)?)?.first_chunk().copied().map(u32::from_be_bytes)
+}
+
+fn known(metadata: Metadata, input: &Input<'_>) -> Option<u32> {
+    let known = &input.ancillary;
+    match metadata {
+        Metadata::PacketType => known.packet_type.map(u32::from),
+        Metadata::InterfaceIndex => known.interface_index,
+        Metadata::Protocol => known.protocol.map(u32::from),
+        Metadata::VlanPresent => Some(known.vlan_tci.is_some().into()),
+        Metadata::VlanTag => Some(known.vlan_tci.map_or(0, u32::from)),
+    }
+}
+
+fn number(plan: &Plan, target: Target) -> u32 {
+    let steps = plan.nodes().len() as u32;
+    match target {
+        Target::Node(id) => id as u32,
+        Target::Accept => steps,
+        Target::Drop => steps + 1,
+    }
+}
+
+fn step(plan: &Plan, node: &Node) -> Step {
+    let ways =
+        |then, otherwise| Ways { then: number(plan, then), otherwise: number(plan, otherwise) };
+    match *node {
+        Node::Bind { slot, value, next } => Step::Bind { slot, value, next: number(plan, next) },
+        Node::Compare { how, left, right, then, otherwise } => {
+            Step::Compare { how, left, right, ways: ways(then, otherwise) }
+        }
+        Node::Test { value, mask, ref check, then, otherwise } => {
+            test(plan, value, mask, check, ways(then, otherwise))
+        }
+    }
+}
+
+fn test(plan: &Plan, value: ValueId, mask: u32, check: &Check, ways: Ways) -> Step {
+    let (bits, moved) = Bits::ALL.check(mask, check);
+    let lookup = || Box::new(Lookup::new(bits, moved));
+    let Value::Load(load) = plan.values()[value] else {
+        return Step::Value { value, lookup: lookup(), ways };
+    };
+    let header = load.base.map(|base| ipv4_header(plan, base));
+    let (at, constant) =
+        (load.offset, if let Check::Equal(constant) = check { Some(*constant) } else { None });
+    match (load.width, header, constant) {
+        (Width::Byte, None, Some(constant)) if constant <= 0xff => {
+            Step::Byte { at, mask: mask as u8, constant: constant as u8, ways }
+        }
+        (Width::Half, None, Some(constant)) if constant <= 0xffff => {
+            Step::Half { at, mask: mask as u16, constant: constant as u16, ways }
+        }
+        (Width::Word, None, Some(constant)) => Step::Word { at, mask, constant, ways },
+        (Width::Half, Some(Some(header)), Some(constant)) if constant <= 0xffff => {
+            Step::HalfBehind { header, at, mask: mask as u16, constant: constant as u16, ways }
+        }
+        (Width::Half, None, None) => Step::HalfAmong { at, lookup: lookup(), ways },
+        (Width::Half, Some(Some(header)), None) => {
+            Step::HalfBehindAmong { header, at, lookup: lookup(), ways }
+        }
+        _ => Step::Value { value, lookup: lookup(), ways },
+    }
+}
+
+/// Where the IPv4 header begins whose length is `value`, if that is what it is.
+fn ipv4_header(plan: &Plan, value: ValueId) -> Option<u32> {
+    let values = plan.values();
+    let Value::Binary(BinaryOperator::ShiftLeft, words, two) = values[value] else { return None };
+    let Value::Binary(BinaryOperator::And, byte, nibble) = values[words] else { return None };
+    match (values[byte], values[nibble], values[two]) {
+        (
+            Value::Load(Load { base: None, offset, width: Width::Byte }),
+            Value::Constant(0xf),
+            Value::Constant(2),
+        ) => Some(offset),
+        _ => None,
+    }
+}
