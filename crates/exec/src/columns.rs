@@ -110,7 +110,7 @@ impl<'a> Columns<'a> {
             Column::Slot => self.fill(id, missing, |_| Some(0)),
             Column::Length => self.fill(id, missing, |packet| Some(packet.length)),
             Column::PacketType => {
-                self.fill(id, missing, |packet| packet_type(packet.direction).map(u32::from))
+                self.fill(id, missing, |packet| packet_type(packet.direction).map(u32::from));
             }
             Column::Interface => {
                 let interface = self.block.packets.interface;

@@ -135,7 +135,7 @@ mod avx512 {
     use std::arch::x86_64::*;
 
     use super::{Bits, Chunks, Lanes, Lookup, Mask, Windows, last_word, portable};
-    use crate::lanes::{CHUNK, CHUNKS, each};
+    use crate::lanes::{CHUNK, each};
     use crate::lookup::{Bitmap, Table};
 
     #[target_feature(enable = "avx512f,avx512bw")]
@@ -209,13 +209,13 @@ mod avx512 {
     #[target_feature(enable = "avx512f,avx512bw")]
     pub(super) fn test(lookup: &Lookup, lanes: &Lanes, active: &Mask) -> Mask {
         match lookup {
-            Lookup::Equal { mask, constant } => few(*mask, &[*constant], lanes, active),
+            Lookup::Equal { mask, constant } => equal(*mask, *constant, lanes, active),
             Lookup::Few { mask, constants } => few(*mask, constants, lanes, active),
             Lookup::Within { mask, low, span } => {
                 let (mask, low, span) = (splat(*mask), splat(*low), splat(*span));
                 let mut out = Mask::default();
-                for chunk in 0..CHUNKS {
-                    let above = _mm512_sub_epi32(_mm512_and_si512(load(&lanes[chunk]), mask), low);
+                for (chunk, lanes) in lanes.iter().enumerate() {
+                    let above = _mm512_sub_epi32(_mm512_and_si512(load(lanes), mask), low);
                     out.0[chunk] = _mm512_mask_cmple_epu32_mask(active.0[chunk], above, span);
                 }
                 out
@@ -228,11 +228,22 @@ mod avx512 {
     }
 
     #[target_feature(enable = "avx512f,avx512bw")]
+    fn equal(mask: u32, constant: u32, lanes: &Lanes, active: &Mask) -> Mask {
+        let (mask, constant) = (splat(mask), splat(constant));
+        let mut out = Mask::default();
+        for (chunk, lanes) in lanes.iter().enumerate() {
+            let lane = _mm512_and_si512(load(lanes), mask);
+            out.0[chunk] = _mm512_mask_cmpeq_epi32_mask(active.0[chunk], lane, constant);
+        }
+        out
+    }
+
+    #[target_feature(enable = "avx512f,avx512bw")]
     fn few(mask: u32, constants: &[u32], lanes: &Lanes, active: &Mask) -> Mask {
         let mut out = Mask::default();
-        for chunk in 0..CHUNKS {
+        for (chunk, lanes) in lanes.iter().enumerate() {
             if active.0[chunk] != 0 {
-                let lane = _mm512_and_si512(load(&lanes[chunk]), splat(mask));
+                let lane = _mm512_and_si512(load(lanes), splat(mask));
                 let equal = |constant: &u32| _mm512_cmpeq_epi32_mask(lane, splat(*constant));
                 let found = constants.iter().fold(0, |found, constant| found | equal(constant));
                 out.0[chunk] = found & active.0[chunk];
@@ -280,7 +291,7 @@ mod avx2 {
     use std::arch::x86_64::*;
 
     use super::{Bits, Chunks, Lanes, Lookup, Mask, Windows, last_word, portable};
-    use crate::lanes::{CHUNK, CHUNKS, each};
+    use crate::lanes::{CHUNK, each};
 
     /// Both halves of a chunk.
     type Pair = [__m256i; 2];
@@ -361,14 +372,14 @@ mod avx2 {
     #[target_feature(enable = "avx2")]
     pub(super) fn test(lookup: &Lookup, lanes: &Lanes, active: &Mask) -> Mask {
         match lookup {
-            Lookup::Equal { mask, constant } => few(*mask, &[*constant], lanes, active),
+            Lookup::Equal { mask, constant } => equal(*mask, *constant, lanes, active),
             Lookup::Few { mask, constants } => few(*mask, constants, lanes, active),
             Lookup::Within { mask, low, span } => {
                 let (mask, low, span) = (splat(*mask), splat(*low), splat(*span));
                 let mut out = Mask::default();
-                for chunk in 0..CHUNKS {
+                for (chunk, lanes) in lanes.iter().enumerate() {
                     let above = |lane| _mm256_sub_epi32(_mm256_and_si256(lane, mask), low);
-                    let inside = load(&lanes[chunk]).map(|lane| at_most(above(lane), span));
+                    let inside = load(lanes).map(|lane| at_most(above(lane), span));
                     out.0[chunk] = bits(inside) & active.0[chunk];
                 }
                 out
@@ -379,11 +390,22 @@ mod avx2 {
     }
 
     #[target_feature(enable = "avx2")]
+    fn equal(mask: u32, constant: u32, lanes: &Lanes, active: &Mask) -> Mask {
+        let (mask, constant) = (splat(mask), splat(constant));
+        let mut out = Mask::default();
+        for (chunk, lanes) in lanes.iter().enumerate() {
+            let equal = |lane| _mm256_cmpeq_epi32(_mm256_and_si256(lane, mask), constant);
+            out.0[chunk] = bits(load(lanes).map(equal)) & active.0[chunk];
+        }
+        out
+    }
+
+    #[target_feature(enable = "avx2")]
     fn few(mask: u32, constants: &[u32], lanes: &Lanes, active: &Mask) -> Mask {
         let mut out = Mask::default();
-        for chunk in 0..CHUNKS {
+        for (chunk, lanes) in lanes.iter().enumerate() {
             if active.0[chunk] != 0 {
-                let lane = load(&lanes[chunk]).map(|lane| _mm256_and_si256(lane, splat(mask)));
+                let lane = load(lanes).map(|lane| _mm256_and_si256(lane, splat(mask)));
                 let mut found = [_mm256_setzero_si256(); 2];
                 for constant in constants {
                     let constant = splat(*constant);

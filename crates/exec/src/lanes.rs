@@ -37,7 +37,7 @@ impl Mask {
         let some = self.words().map(|word| {
             // The highest bit of each quarter: adding carries into it from any of the lower ones.
             let low = 0x7fff_7fff_7fff_7fff;
-            let marks = ((word & low) + low | word) & !low;
+            let marks = (((word & low) + low) | word) & !low;
             // Four bits, side by side at the top.
             ((marks >> 15).wrapping_mul(0x1000_2000_4000_8000) >> 60) as u16
         });

@@ -74,8 +74,9 @@ impl Program {
     /// `None` when it would need too many columns.
     pub(crate) fn new(plan: &Plan) -> Option<Self> {
         let mut builder = Builder::new(plan);
-        let steps = plan.nodes().iter().map(|node| builder.step(node)).collect();
+        let mut steps: Vec<_> = plan.nodes().iter().map(|node| builder.step(node)).collect();
         let columns = builder.columns;
+        join(&mut steps, &columns, plan.entry());
         let dependants = dependants(&columns);
         let reach = reach(&columns);
         (columns.len() <= COLUMNS).then_some(Self {
@@ -85,6 +86,69 @@ impl Program {
             dependants,
             reach,
         })
+    }
+}
+
+/// Makes one test of two in a row that look at the same window. The second is left without a way to it.
+fn join(steps: &mut [Step], columns: &[Column], entry: Target) {
+    let mut entrances = vec![0; steps.len()];
+    for target in steps.iter().flat_map(Step::targets).chain([entry]) {
+        if let Target::Node(id) = target {
+            entrances[id] += 1;
+        }
+    }
+    for id in (0..steps.len()).rev() {
+        let Step::Test { then: Target::Node(next), .. } = steps[id] else { continue };
+        let joined =
+            (entrances[next] == 1).then(|| steps[id].joined(&steps[next], columns)).flatten();
+        if let Some(joined) = joined {
+            steps[id] = joined;
+        }
+    }
+}
+
+impl Step {
+    fn targets(&self) -> impl Iterator<Item = Target> + use<> {
+        let (first, second) = match *self {
+            Self::Test { then, otherwise, .. } | Self::Compare { then, otherwise, .. } => {
+                (then, Some(otherwise))
+            }
+            Self::Bind { next, .. } => (next, None),
+        };
+        std::iter::once(first).chain(second)
+    }
+
+    /// Both as one, where the second is only asked if the first holds, and the others part in one place.
+    fn joined(&self, second: &Self, columns: &[Column]) -> Option<Self> {
+        let (a, one, _, out) = self.equality()?;
+        let (b, other, then, otherwise) = second.equality()?;
+        let agree = (one.0 & other.0) & (one.1 ^ other.1) == 0;
+        if a.lanes != b.lanes || out != otherwise || !agree {
+            return None;
+        }
+        let ends = [a, b].map(|operand| match &columns[operand.present] {
+            Column::Present { base, end } => Some((*base, *end)),
+            _ => None,
+        });
+        let [(base, first_end), (other_base, second_end)] = [ends[0]?, ends[1]?];
+        // Who has not what the second looks at is rejected, and might here go on instead.
+        let is_there = first_end >= second_end || out == Target::Drop;
+        (base == other_base && is_there).then_some(Self::Test {
+            operand: if first_end >= second_end { a } else { b },
+            lookup: Lookup::Equal { mask: one.0 | other.0, constant: one.1 | other.1 },
+            then,
+            otherwise,
+        })
+    }
+
+    /// The operand, mask and constant of a test for equality, and where it leads.
+    fn equality(&self) -> Option<(Operand, (u32, u32), Target, Target)> {
+        match self {
+            Self::Test { operand, lookup: Lookup::Equal { mask, constant }, then, otherwise } => {
+                Some((*operand, (*mask, *constant), *then, *otherwise))
+            }
+            _ => None,
+        }
     }
 }
 
