@@ -179,9 +179,15 @@ impl Writer<'_> {
             Producers::Queues => self.load(Size::Word, R0, R6, xdp_md::RX_QUEUE_INDEX),
             Producers::Cpus => self.push(Instruction::call(helper::GET_SMP_PROCESSOR_ID)),
         }
-        self.push(Instruction::store(Size::Word, R10, RING_NUMBER, R0));
-        self.look_up(self.ends.stray);
-        self.push(Instruction::mov(R7, R0));
+        if self.plan.geometry.rings == 1 {
+            // Where it is, the program knows beforehand: nothing has to wait for a look into the map.
+            self.code.jump_if(Test::NotEqual, R0, 0, self.ends.stray);
+            self.code.extend(Instruction::load_map_value(R7, self.plan.rings.as_raw_fd(), 0));
+        } else {
+            self.push(Instruction::store(Size::Word, R10, RING_NUMBER, R0));
+            self.look_up(self.ends.stray);
+            self.push(Instruction::mov(R7, R0));
+        }
         if self.turns_away() {
             self.code.jump_if(Test::Equal, R8, 0, self.ends.filtered);
         }

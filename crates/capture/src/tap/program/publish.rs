@@ -69,12 +69,13 @@ impl Writer<'_> {
         self.load(Size::Double, R1, R7, layout::RUNG as i16);
         self.code.jump_if(Test::Equal, R1, R2, self.ends.done);
         self.push(Instruction::store(Size::Double, R7, layout::RUNG as i16, R2));
-        let consumers = self.plan.doorbells.len();
+        // There may be more consumers than rings.
+        let consumers = self.plan.doorbells.len().min(self.plan.geometry.rings as usize);
         if consumers > 1 {
             self.load(Size::Word, R5, R10, RING_NUMBER);
             self.push(Instruction::alu(Alu::Mod, R5, consumers as i32));
         }
-        for (consumer, doorbell) in self.plan.doorbells.iter().enumerate() {
+        for (consumer, doorbell) in self.plan.doorbells[..consumers].iter().enumerate() {
             let other = self.code.label();
             if consumer + 1 < consumers {
                 self.code.jump_if(Test::NotEqual, R5, consumer as i32, other);

@@ -10,7 +10,7 @@ use crate::hook::sk_buff;
 const CARD_TIME: i16 = -48;
 
 /// Of how many packets in a row one is stamped by [`Stamps::Sampled`]: a power of two.
-const SAMPLED_OF: i32 = 8;
+const SAMPLED_OF: i32 = 16;
 
 impl Writer<'_> {
     /// R0 = time.
