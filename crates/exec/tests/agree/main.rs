@@ -16,6 +16,9 @@ use std::net::Ipv4Addr;
 /// The number of the interface that packets come by.
 const INTERFACE: u32 = 3;
 
+/// The link types of most devices.
+const DEVICES: [LinkType; 3] = [LinkType::ETHERNET, LinkType::RAW, LinkType::LINUX_SLL2];
+
 /// Packets one behind the other, without a byte between or behind.
 #[derive(Default)]
 struct Packets {
@@ -114,12 +117,14 @@ fn every_kind_of_expression_over_every_truncation() {
     let texts: Vec<_> =
         texts.lines().filter(|line| !line.is_empty() && !line.starts_with("# ")).collect();
     let mut compiled = 0;
-    for link_type in link_types() {
+    for (number, link_type) in link_types().enumerate() {
+        // What devices have gets all of them; of the many others each gets its share, which is another's no more.
+        let share = if DEVICES.contains(&link_type) { 1 } else { 16 };
         let mut all = Packets::default();
         for packet in common::packets(link_type) {
             (0..=packet.len()).for_each(|cut| all.push(&packet, cut));
         }
-        for text in &texts {
+        for text in texts.iter().skip(number % share).step_by(share) {
             let Ok(filter) = compile(text, &options(link_type)) else { continue };
             compiled += 1;
             assert_eq!(disagreement(&filter, &all), None, "[{link_type}] {text}");
