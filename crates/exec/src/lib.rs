@@ -4,21 +4,21 @@
 //! whether the filter keeps it. Its verdicts are those of the filter's program in the reference interpreter,
 //! to the bit; it never panics and never reads outside the batch.
 //!
-//! Packets are taken in blocks of [256](lanes::LANES). An operation is done for all of a block before the
+//! Packets are taken in blocks of 256. An operation is done for all of a block before the
 //! next, by vector instructions where the processor has them: a field is gathered from all packets into a
 //! column, a test makes a mask of a column. Each node of the filter's [`Plan`](linerate_filter::plan::Plan)
 //! has a mask of the packets that come to it, and is done once, in order. A packet that a node rejects is in
 //! no mask any more.
 //!
-//! - [`engine`]: from batches to blocks, and who evaluates them
-//! - [`program`]: plans made into columns and steps
-//! - [`vector`]: the evaluation of a block
-//! - [`columns`]: fields and numbers of a block, made when they are first needed
-//! - [`scalar`]: the evaluation of single packets
-//! - [`lookup`]: ways to see whether a number is in a set
-//! - [`lanes`]: columns and masks
-//! - [`portable`]: what is done to them, in plain Rust
-//! - [`kernels`]: the same by AVX2 and AVX-512, and the only unsafe code here
+//! - `engine`: from batches to blocks, and who evaluates them
+//! - `program`: plans made into columns and steps
+//! - `vector`: the evaluation of a block
+//! - `columns`: fields and numbers of a block, made when they are first needed
+//! - `scalar`: the evaluation of single packets
+//! - `lookup`: ways to see whether a number is in a set
+//! - `lanes`: columns and masks
+//! - `portable`: what is done to them, in plain Rust
+//! - `kernels`: the same by AVX2 and AVX-512, and the only unsafe code here
 
 mod bits;
 mod columns;
