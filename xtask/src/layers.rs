@@ -16,9 +16,13 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("linerate-lab", &["base", "bpf", "sys"]),
     ("linerate-capture", &["base", "bpf", "savefile", "sys"]),
     ("linerate-transmit", &["base", "bpf", "savefile", "sys"]),
+    ("linerate-profile", &["base", "bpf", "sys"]),
     (
         "linerate",
-        &["base", "wire", "savefile", "bpf", "filter", "sys", "exec", "lab", "capture", "transmit"],
+        &[
+            "base", "wire", "savefile", "bpf", "filter", "sys", "exec", "lab", "capture",
+            "transmit", "profile",
+        ],
     ),
     ("linerate-cli", &["linerate"]),
     ("xtask", &[]),

@@ -10,6 +10,7 @@
 //! - [`transmit`]: templates of packets, pacing, and interfaces as sinks of packets
 //! - [`savefile`]: pcap and pcapng, read and written
 //! - [`wire`]: what a packet's bytes mean, as text and as data
+//! - [`profile`]: where each packet's time goes, and where packets are lost
 //! - [`lab`]: hosts on one wire, for tests and benches
 //! - [`sys`]: the kernel
 //!
@@ -40,6 +41,7 @@ pub use linerate_capture as capture;
 pub use linerate_exec as exec;
 pub use linerate_filter as filter;
 pub use linerate_lab as lab;
+pub use linerate_profile as profile;
 pub use linerate_savefile as savefile;
 pub use linerate_sys as sys;
 pub use linerate_transmit as transmit;

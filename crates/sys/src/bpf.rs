@@ -6,6 +6,7 @@
 //! - [`Map`]: what programs and user space share
 //! - [`Program`]: loaded, run on test packets
 //! - [`Link`]: a program attached to an interface, until it is dropped
+//! - [`Tracing`], [`Iteration`]: programs that hear what the kernel does, or look through what it has
 //! - [`Object`]: what other processes have, by number
 //!
 //! Sources: bpf(2); `linux/bpf.h` (Linux 6.18).
@@ -16,6 +17,7 @@ mod map_spec;
 mod object;
 mod program;
 mod run;
+mod trace;
 mod verifier;
 
 use std::io;
@@ -25,9 +27,10 @@ use std::os::fd::{FromRawFd, OwnedFd};
 pub use link::{Link, LinkInfo, Position, Way, XdpMode};
 pub use map::Map;
 pub use map_spec::{MapKind, MapSpec};
-pub use object::Object;
+pub use object::{ForeignMap, Object, maps_of};
 pub use program::{Program, ProgramKind, ProgramSpec};
 pub use run::{LiveEnd, LiveRun, TestResult, TestRun, XdpContext};
+pub use trace::{Iteration, Tracing};
 pub use verifier::LoadError;
 
 /// Commands, `enum bpf_cmd`.
@@ -42,8 +45,10 @@ mod command {
     pub(super) const PROG_GET_FD_BY_ID: libc::c_int = 13;
     pub(super) const MAP_GET_FD_BY_ID: libc::c_int = 14;
     pub(super) const OBJ_GET_INFO_BY_FD: libc::c_int = 15;
+    pub(super) const RAW_TRACEPOINT_OPEN: libc::c_int = 17;
     pub(super) const LINK_CREATE: libc::c_int = 28;
     pub(super) const LINK_GET_FD_BY_ID: libc::c_int = 30;
+    pub(super) const ITER_CREATE: libc::c_int = 33;
 }
 
 /// The longest name of a map or program, without its final zero: `BPF_OBJ_NAME_LEN` - 1.

@@ -53,6 +53,8 @@ pub struct Counters {
     pub received_bytes: u64,
     /// Packets that arrived and were lost for want of room.
     pub received_dropped: u64,
+    /// Packets that the device lost before its driver had them: its queues were full.
+    pub received_missed: u64,
     /// Packets sent.
     pub sent: u64,
     /// Bytes sent, link-layer headers included.
@@ -200,6 +202,7 @@ fn counters(stats: &Stats64) -> Counters {
         received: stats.rx_packets,
         received_bytes: stats.rx_bytes,
         received_dropped: stats.rx_dropped,
+        received_missed: stats.rx_missed_errors + stats.rx_fifo_errors,
         sent: stats.tx_packets,
         sent_bytes: stats.tx_bytes,
         sent_dropped: stats.tx_dropped,

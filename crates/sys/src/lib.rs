@@ -28,6 +28,7 @@
 //! - [`receive_losses`]: packets that an interface lost before anybody could see them
 //! - [`socket_filter`]: filters on sockets, and the kernel's verdict on single packets
 //! - [`tap_ring`]: rings that an eBPF program fills with packets
+//! - [`task`]: what other processes are doing
 //! - [`thread`]: waking a thread out of a system call
 //! - [`usage`]: what a finished child process used, or a thread so far
 //! - [`userns`]: root over what one makes, without being root
@@ -61,6 +62,7 @@ pub mod raw_ip;
 pub mod receive_losses;
 pub mod socket_filter;
 pub mod tap_ring;
+pub mod task;
 pub mod thread;
 pub mod usage;
 pub mod userns;

@@ -14,6 +14,7 @@
 //! producer that comes there rings the [`Doorbell`], once for each value.
 
 mod doorbell;
+mod watched;
 
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
@@ -24,6 +25,7 @@ use crate::bpf::{Map, MapSpec};
 use crate::mmap::SharedMemory;
 
 pub use doorbell::Doorbell;
+pub use watched::WatchedRings;
 
 /// Where things are in a ring. All integers are in the machine's byte order.
 pub mod layout {

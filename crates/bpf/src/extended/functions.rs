@@ -21,6 +21,8 @@ macro_rules! helpers {
 helpers! {
     /// R0 = address of the element of the map R1 whose key R2 points to, or 0.
     MAP_LOOKUP_ELEM = 1, "bpf_map_lookup_elem";
+    /// Sets the element of the map R1 whose key R2 points to, to what R3 points to; flags R4; R0 = 0, or negative.
+    MAP_UPDATE_ELEM = 2, "bpf_map_update_elem";
     /// R0 = `CLOCK_MONOTONIC` in nanoseconds.
     KTIME_GET_NS = 5, "bpf_ktime_get_ns";
     /// R0 = number of the CPU that runs the program.
@@ -38,8 +40,12 @@ helpers! {
     /// Moves the end of the frame of the context R1 by R2 bytes; R0 = 0, or negative. Packet addresses must be
     /// loaded anew.
     XDP_ADJUST_TAIL = 65, "bpf_xdp_adjust_tail";
+    /// Copies R2 bytes of the kernel's memory at R3 to R1; R0 = 0, negative where there is none, and then zeroes.
+    PROBE_READ_KERNEL = 113, "bpf_probe_read_kernel";
     /// R0 = the kernel's ticks.
     JIFFIES64 = 118, "bpf_jiffies64";
+    /// Appends R3 bytes at R2 to what an iterator writes, R1; R0 = 0, negative if it is full.
+    SEQ_WRITE = 127, "bpf_seq_write";
     /// Copies R3 bytes at R2 into the ring buffer R1; flags R4; R0 = 0, negative if it is full.
     RINGBUF_OUTPUT = 130, "bpf_ringbuf_output";
     /// R0 = length of the frame of the context R1, all its buffers.

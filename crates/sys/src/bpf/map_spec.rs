@@ -62,6 +62,12 @@ impl<'a> MapSpec<'a> {
         Self { flags: NO_PREALLOC, ..spec }
     }
 
+    /// All memory is taken when the map is made, so that programs can add keys anywhere, in interrupts as well.
+    #[must_use]
+    pub fn preallocated(self) -> Self {
+        Self { flags: self.flags & !NO_PREALLOC, ..self }
+    }
+
     /// Room for `entries` prefixes of addresses of `address_size` bytes, and their values.
     pub fn lpm_trie(name: &'a str, address_size: u32, value_size: u32, entries: u32) -> Self {
         let key_size = address_size.saturating_add(4);

@@ -2,10 +2,12 @@
 
 use std::fs;
 use std::io;
+use std::mem::{offset_of, size_of};
+use std::os::fd::{AsRawFd, OwnedFd};
 
 use linerate_base::{Error, Result};
 
-use super::{bpf_descriptor, command};
+use super::{bpf, bpf_descriptor, command};
 
 /// A program, map or link, as the kernel numbers them. Numbers are not used again soon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -24,6 +26,123 @@ struct Attributes {
     id: u32,
     next_id: u32,
     open_flags: u32,
+}
+
+/// A map of another process.
+#[derive(Debug)]
+pub struct ForeignMap {
+    /// Its descriptor.
+    pub fd: OwnedFd,
+    /// What it was made with.
+    pub name: String,
+    /// Bytes of an element's value.
+    pub value_size: usize,
+    /// Number of elements.
+    pub entries: usize,
+    /// True when it is an array that can be mapped.
+    pub is_mappable: bool,
+}
+
+/// `BPF_OBJ_GET_INFO_BY_FD`'s part of `union bpf_attr`.
+#[repr(C)]
+struct InfoAttributes {
+    bpf_fd: u32,
+    info_len: u32,
+    info: u64,
+}
+
+/// The beginning of `struct bpf_map_info`.
+#[repr(C)]
+#[derive(Default)]
+struct MapInfo {
+    kind: u32,
+    id: u32,
+    key_size: u32,
+    value_size: u32,
+    max_entries: u32,
+    map_flags: u32,
+    name: [u8; 16],
+}
+
+impl ForeignMap {
+    /// The map with this number.
+    ///
+    /// # Errors
+    /// Without CAP_SYS_ADMIN; when it is gone.
+    pub fn open(id: u32) -> Result<Self> {
+        const ARRAY: u32 = 2;
+        const MMAPABLE: u32 = 1 << 10;
+        let asked = || format!("open the BPF map {id}");
+        let mut attributes = Attributes { id, next_id: 0, open_flags: 0 };
+        // SAFETY: the attributes are those of the command, which gives a descriptor.
+        let fd = unsafe { bpf_descriptor(command::MAP_GET_FD_BY_ID, &mut attributes) };
+        let fd = fd.map_err(|e| Error::system(asked(), e))?;
+        let mut info = MapInfo::default();
+        let mut attributes = InfoAttributes {
+            bpf_fd: fd.as_raw_fd() as u32,
+            info_len: size_of::<MapInfo>() as u32,
+            info: (&raw mut info) as u64,
+        };
+        // SAFETY: the attributes are those of the command; the kernel writes at most the given size, and every bit
+        // pattern is a valid `MapInfo`.
+        unsafe { bpf(command::OBJ_GET_INFO_BY_FD, &mut attributes) }
+            .map_err(|e| Error::system(asked(), e))?;
+        let name = info.name.split(|byte| *byte == 0).next().unwrap_or_default();
+        Ok(Self {
+            fd,
+            name: String::from_utf8_lossy(name).into_owned(),
+            value_size: info.value_size as usize,
+            entries: info.max_entries as usize,
+            is_mappable: info.kind == ARRAY && info.map_flags & MMAPABLE != 0,
+        })
+    }
+}
+
+/// `struct bpf_prog_info` up to the numbers of maps.
+#[repr(C)]
+#[derive(Default)]
+struct ProgramInfo {
+    kind: u32,
+    id: u32,
+    tag: [u8; 8],
+    code_lengths: [u32; 2],
+    code: [u64; 2],
+    load_time: u64,
+    user: u32,
+    maps: u32,
+    map_ids: u64,
+}
+
+const _: () = assert!(offset_of!(ProgramInfo, map_ids) == 56);
+
+/// The numbers of the maps, 32 at most, that the program with this number uses: a process need not have
+/// descriptors of them.
+///
+/// # Errors
+/// Without CAP_SYS_ADMIN; when the program is gone.
+pub fn maps_of(program: u32) -> Result<Vec<u32>> {
+    let asked = || format!("ask for the maps of the BPF program {program}");
+    let mut attributes = Attributes { id: program, next_id: 0, open_flags: 0 };
+    // SAFETY: the attributes are those of the command, which gives a descriptor.
+    let fd = unsafe { bpf_descriptor(command::PROG_GET_FD_BY_ID, &mut attributes) };
+    let fd = fd.map_err(|e| Error::system(asked(), e))?;
+    let mut maps = vec![0_u32; 32];
+    let mut info = ProgramInfo {
+        maps: maps.len() as u32,
+        map_ids: maps.as_mut_ptr() as u64,
+        ..ProgramInfo::default()
+    };
+    let mut attributes = InfoAttributes {
+        bpf_fd: fd.as_raw_fd() as u32,
+        info_len: size_of::<ProgramInfo>() as u32,
+        info: (&raw mut info) as u64,
+    };
+    // SAFETY: the attributes are those of the command; the kernel writes at most the given size to `info`, of which
+    // every bit pattern is valid, and at most as many numbers to `maps` as it is told.
+    unsafe { bpf(command::OBJ_GET_INFO_BY_FD, &mut attributes) }
+        .map_err(|e| Error::system(asked(), e))?;
+    maps.truncate(info.maps as usize);
+    Ok(maps)
 }
 
 impl Object {

@@ -1,5 +1,6 @@
 use std::ffi::CStr;
 use std::io;
+use std::mem::offset_of;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use linerate_base::{Error, Result};
@@ -18,6 +19,10 @@ pub enum ProgramKind {
     Classifier = 3,
     /// At an interface's driver, before there is an skb: XDP.
     Xdp = 6,
+    /// Where the kernel tells what it does: raw tracepoints.
+    RawTracepoint = 17,
+    /// Called for each thing of a kind that the kernel has, when somebody reads.
+    Iterator = 26,
 }
 
 impl ProgramKind {
@@ -26,14 +31,20 @@ impl ProgramKind {
         match self {
             Self::SocketFilter => &[Capability::Bpf],
             Self::Classifier | Self::Xdp => &[Capability::Bpf, Capability::NetAdmin],
+            Self::RawTracepoint | Self::Iterator => &[Capability::Bpf, Capability::Perfmon],
         }
     }
 
     /// `enum bpf_attach_type`: XDP programs may also be for entries of maps, and those for
     /// interfaces say so. Classifiers are the same for both directions.
     fn expected_attach_type(self) -> u32 {
+        const BPF_TRACE_ITER: u32 = 28;
         const BPF_XDP: u32 = 37;
-        if self == Self::Xdp { BPF_XDP } else { 0 }
+        match self {
+            Self::Xdp => BPF_XDP,
+            Self::Iterator => BPF_TRACE_ITER,
+            _ => 0,
+        }
     }
 }
 
@@ -45,6 +56,7 @@ pub struct ProgramSpec<'a> {
     name: &'a str,
     flags: u32,
     interface: u32,
+    function: u32,
 }
 
 /// Flags of `BPF_PROG_LOAD`.
@@ -55,13 +67,21 @@ impl<'a> ProgramSpec<'a> {
     /// A program of encoded instructions (8 bytes each, in memory order). Its name is for those who
     /// list programs: 15 bytes at most, letters, digits, `_` and `.`.
     pub fn new(kind: ProgramKind, instructions: &'a [u64], name: &'a str) -> Self {
-        Self { kind, instructions, name, flags: 0, interface: 0 }
+        Self { kind, instructions, name, flags: 0, interface: 0, function: 0 }
     }
 
     /// An XDP program that knows that a packet may lie in several buffers.
     #[must_use]
     pub fn with_fragments(mut self) -> Self {
         self.flags |= XDP_HAS_FRAGS;
+        self
+    }
+
+    /// An iterator over what the function of the kernel with this number ([`Btf::function`](crate::btf::Btf::function))
+    /// is called for: `bpf_iter_task_file`.
+    #[must_use]
+    pub fn over(mut self, function: u32) -> Self {
+        self.function = function;
         self
     }
 
@@ -121,7 +141,13 @@ struct LoadAttributes {
     name: [u8; 16],
     prog_ifindex: u32,
     expected_attach_type: u32,
+    /// Descriptions of the program's own types, of which there are none.
+    own_types: [u32; 9],
+    attach_btf_id: u32,
+    attach_prog_fd: u32,
 }
+
+const _: () = assert!(offset_of!(LoadAttributes, attach_btf_id) == 108);
 
 /// The kernel asks under which licence a program is, for helpers reserved to GPL-compatible ones.
 const LICENSE: &CStr = c"Dual MIT/GPL";
@@ -151,6 +177,9 @@ impl ProgramSpec<'_> {
             name: object_name(self.name),
             prog_ifindex: self.interface,
             expected_attach_type: self.kind.expected_attach_type(),
+            own_types: [0; 9],
+            attach_btf_id: self.function,
+            attach_prog_fd: 0,
         };
         // SAFETY: the attributes are those of BPF_PROG_LOAD; the instructions are borrowed during
         // the call, the licence is a C string, the log's buffer is ours and has the given size.

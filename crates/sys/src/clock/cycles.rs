@@ -69,6 +69,11 @@ impl CycleClock {
         Ok(Self { followed, first, last, rate: last.rate_since(&first), latest: last.followed })
     }
 
+    /// Cycles of the counter in a nanosecond.
+    pub fn cycles_per_nanosecond(&self) -> f64 {
+        1.0 / self.rate
+    }
+
     /// The time in nanoseconds; never before one told earlier.
     pub fn now(&mut self) -> i64 {
         let mut since = self.since(cycles());
