@@ -5,9 +5,11 @@
 
 mod bench;
 mod capture;
+mod doctor;
 mod filter;
 mod interfaces;
 mod print;
+mod profile;
 mod read;
 mod replay;
 mod save;
@@ -17,9 +19,11 @@ mod stat;
 
 pub(crate) use bench::{BenchArgs, BenchName};
 pub(crate) use capture::{CaptureArgs, DirectionArg};
+pub(crate) use doctor::DoctorArgs;
 pub(crate) use filter::FilterArgs;
 pub(crate) use interfaces::InterfacesArgs;
 pub(crate) use print::PrintArgs;
+pub(crate) use profile::ProfileArgs;
 pub(crate) use read::ReadArgs;
 pub(crate) use replay::{AddressArgs, ReplayArgs};
 pub(crate) use save::{FormatArg, SaveArgs};
@@ -49,7 +53,7 @@ Examples:
                                                       save it, losing nothing unsaid
   linerate read web.pcapng 'host 10.0.0.1' --json     read it back
 
-Exit status: 0 success, 1 error, 2 usage, 3 packets were lost (with --strict),
+Exit status: 0 success, 1 error, 2 usage, 3 packets were lost (doctor; others with --strict),
 130 ended at once by a second SIGINT.";
 
 #[derive(Debug, Subcommand)]
@@ -61,6 +65,8 @@ pub(crate) enum Command {
     Stat(StatArgs),
     Filter(FilterArgs),
     Interfaces(InterfacesArgs),
+    Doctor(DoctorArgs),
+    Profile(ProfileArgs),
     Demo(DemoArgs),
     Bench(BenchArgs),
     Completions(CompletionsArgs),

@@ -2,9 +2,11 @@
 
 mod capture;
 mod demo;
+mod doctor;
 mod documents;
 mod filter;
 mod interfaces;
+mod profile;
 mod read;
 mod replay;
 mod send;
@@ -30,6 +32,8 @@ pub(crate) fn run(command: Command) -> Result<Outcome> {
         Command::Stat(args) => stat::run(&args),
         Command::Filter(args) => filter::run(&args),
         Command::Interfaces(args) => interfaces::run(&args),
+        Command::Doctor(args) => doctor::run(&args),
+        Command::Profile(args) => profile::run(&args),
         Command::Demo(_) => demo::run(),
         Command::Bench(args) => bench::run(&args),
         Command::Completions(args) => documents::completions(&args),

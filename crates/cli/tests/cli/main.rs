@@ -3,6 +3,7 @@
 mod bench;
 mod capture;
 mod disk;
+mod doctor;
 mod documents;
 mod faults;
 mod filter;
@@ -13,6 +14,7 @@ mod privileges;
 mod read;
 mod replay;
 mod rotation;
+mod seen;
 mod send;
 mod send_faults;
 mod stat;

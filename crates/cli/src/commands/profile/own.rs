@@ -1,0 +1,81 @@
+//! A capture of this process's own, that throws its packets away.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use anyhow::Result;
+use linerate::base::{self, Source};
+use linerate::capture::{self, ANY, Backend, Capture, Config, Interrupt};
+
+use crate::args::ProfileArgs;
+use crate::commands::capture::netmask;
+use crate::{compile, expression, output};
+
+/// A thread that takes all packets there are.
+pub(super) struct OwnCapture {
+    thread: JoinHandle<base::Result<()>>,
+    is_over: Arc<AtomicBool>,
+    interrupt: Interrupt,
+    interface: String,
+}
+
+/// How long a wait for packets may take.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+impl OwnCapture {
+    pub(super) fn begin(
+        args: &ProfileArgs,
+        interface: String,
+        interrupt: Interrupt,
+    ) -> Result<Self> {
+        let mut config = Config::new(interface, interrupt.clone());
+        config.backend = args.backend.map(Backend::from);
+        let link_type = capture::link_types(&config.interface)?[0];
+        config.link_type = Some(link_type);
+        let text = expression::text(&args.filter, None)?;
+        if !text.trim().is_empty() {
+            let netmask = Some(netmask(&config.interface));
+            let (filter, note) = compile::for_capture(&text, link_type, config.snaplen, netmask)?;
+            config.filter = Some(filter);
+            note.iter().for_each(output::tell);
+        }
+        let capture = capture::open(&config)?;
+        capture.notes.iter().for_each(output::tell);
+        let is_over = Arc::new(AtomicBool::new(false));
+        let shared = is_over.clone();
+        let thread = thread::Builder::new().name("capture".into());
+        let thread = thread.spawn(move || take(capture, &shared))?;
+        Ok(Self { thread, is_over, interrupt, interface: config.interface })
+    }
+
+    /// The one interface that it is on; `None` for all.
+    pub(super) fn interface(&self) -> Option<&str> {
+        Some(self.interface.as_str()).filter(|name| *name != ANY)
+    }
+
+    pub(super) fn goes_on(&self) -> bool {
+        !self.thread.is_finished()
+    }
+
+    /// Ends it.
+    ///
+    /// # Errors
+    /// What it failed with.
+    pub(super) fn end(self) -> Result<()> {
+        self.is_over.store(true, Ordering::Relaxed);
+        self.interrupt.trigger();
+        let result = self.thread.join();
+        Ok(result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?)
+    }
+}
+
+fn take(mut capture: Capture, is_over: &AtomicBool) -> base::Result<()> {
+    while !is_over.load(Ordering::Relaxed) {
+        if let Some(batch) = capture.source.next_batch(PATIENCE)? {
+            std::hint::black_box(batch.iter().map(|packet| packet.data.len()).sum::<usize>());
+        }
+    }
+    capture.source.stop()
+}
