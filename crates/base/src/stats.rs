@@ -19,6 +19,8 @@ pub struct Stats {
     pub dropped: u64,
     /// Of those dropped, packets longer than the place for one: a larger buffer would not have taken them.
     pub oversized: u64,
+    /// Packets taken out of the buffer that the network card was to stamp and did not: they have the kernel's time.
+    pub unstamped: u64,
     /// Packets that are captured and wait in the buffer for the application.
     pub pending: u64,
     /// Times that the buffer was full and capturing stopped until the application caught up.
@@ -45,6 +47,7 @@ impl AddAssign for Stats {
         self.filtered += other.filtered;
         self.dropped += other.dropped;
         self.oversized += other.oversized;
+        self.unstamped += other.unstamped;
         self.pending += other.pending;
         self.freezes += other.freezes;
         self.interface_dropped = match (self.interface_dropped, other.interface_dropped) {

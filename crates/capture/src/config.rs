@@ -47,6 +47,9 @@ pub struct Config {
     /// the host does not get them; those that ask for their hardware address are answered. No other
     /// packet is captured. By the taps only.
     pub owned: Option<Owned>,
+    /// Have the driver look for packets in the consumer's time, which then never sleeps: a core is spent, and
+    /// packets come without interrupts and wake-ups. By AF_XDP sockets only.
+    pub busy_poll: bool,
     /// Where the times of packets come from.
     pub timestamps: TimestampSource,
     /// Share the packets with the other sources of a group.
@@ -72,6 +75,7 @@ impl Config {
             exclusive: false,
             force: false,
             owned: None,
+            busy_poll: false,
             timestamps: TimestampSource::Kernel,
             fanout: None,
             filter: None,

@@ -89,6 +89,7 @@ pub fn open_many(config: &Config, threads: usize) -> Result<Vec<Capture>> {
         let asked = format!("capture on {} by 0 threads", config.interface);
         return Err(Error::new(ErrorKind::Invalid, asked, "there must be one at least"));
     }
+    check_polled(config)?;
     let opened = match config.backend {
         Some(backend) => open_by(backend, config, threads),
         None => open_best(config, threads),
@@ -109,6 +110,18 @@ fn open_by(backend: Backend, config: &Config, threads: usize) -> Result<Vec<Capt
         Backend::Ring => live::setup::open_rings(config, threads),
         Backend::Socket => live::setup::open_sockets(config, threads),
     }
+}
+
+/// Refuses busy polling by any back end but AF_XDP.
+fn check_polled(config: &Config) -> Result<()> {
+    if !config.busy_poll || config.backend == Some(Backend::Xdp) {
+        return Ok(());
+    }
+    let by = config.backend.map_or("the best back end".into(), |b| format!("the back end {b}"));
+    let asked = format!("capture on {} by {by} with busy polling", config.interface);
+    let answered = format!("the back end {} only has its driver polled", Backend::Xdp);
+    Err(Error::new(ErrorKind::Unsupported, asked, answered)
+        .advise(format!("ask for --backend {}, or leave out --busy-poll", Backend::Xdp)))
 }
 
 /// The back ends that are taken unasked, best first: they leave the driver alone, and the host gets all of

@@ -19,12 +19,14 @@
 //! - [`Child`]: programs that do not outlive their use
 //! - [`traffic`]: packets of an exact number, or as many as a core can send
 //! - [`disk`]: disks that fill up soon, or refuse direct writes
+//! - [`MemoryGroup`]: programs that may take so much memory and no more
 //! - [`need`]: what a test needs of the machine, and skipping aloud without it
 
 mod build;
 mod child;
 pub mod disk;
 mod host;
+mod memory;
 pub mod need;
 mod plan;
 pub mod traffic;
@@ -35,6 +37,7 @@ use linerate_sys::netns::Namespace;
 
 pub use child::Child;
 pub use host::Host;
+pub use memory::MemoryGroup;
 pub use plan::Plan;
 
 /// Hosts on one wire, which ends when this is dropped.

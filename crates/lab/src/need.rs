@@ -55,7 +55,7 @@ fn is_installed(name: &str) -> bool {
 }
 
 /// Says what is missing and answers false; panics in CI.
-fn skip(what: &str, remedy: &str) -> bool {
+pub(crate) fn skip(what: &str, remedy: &str) -> bool {
     let line = skip_line(thread::current().name(), what, remedy);
     assert!(env::var_os("CI").is_none(), "{line}: in CI nothing may skip");
     // Standard error may be closed; a skip is no reason to fail then.

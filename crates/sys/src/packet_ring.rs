@@ -58,6 +58,8 @@ pub mod layout {
     pub const VLAN_VALID: u32 = libc::TP_STATUS_VLAN_VALID;
     /// In `STATUS`: the VLAN protocol is valid.
     pub const VLAN_PROTOCOL_VALID: u32 = libc::TP_STATUS_VLAN_TPID_VALID;
+    /// In `STATUS`: the time is the network card's.
+    pub const BY_CARD: u32 = libc::TP_STATUS_TS_RAW_HARDWARE;
 }
 
 /// Size and timing of a ring.

@@ -88,6 +88,7 @@ fn found(header: &Header, at: usize) -> Found {
     let seconds = u32_at(header, layout::SECONDS);
     Found {
         time: Timestamp::from_parts(seconds.into(), u32_at(header, layout::NANOSECONDS)),
+        by_card: u32_at(header, layout::STATUS) & layout::BY_CARD != 0,
         start: at + data,
         headroom: data.saturating_sub(layout::PACKET_HEADER),
         captured: u32_at(header, layout::CAPTURED),
@@ -188,6 +189,15 @@ mod tests {
         assert_eq!(all(&bytes).unwrap()[0].vlan, Some((7, None)));
         put(&mut bytes, 48 + layout::STATUS, &0x50u32.to_ne_bytes());
         assert_eq!(all(&bytes).unwrap()[0].vlan, Some((7, Some(0x88a8))));
+    }
+
+    #[test]
+    fn a_time_of_the_cards_is_told_from_the_kernels() {
+        let mut bytes = block(&[60, 60]);
+        put(&mut bytes, 48 + layout::STATUS, &(1u32 << 31 | 1).to_ne_bytes());
+        put(&mut bytes, 48 + 256 + layout::STATUS, &(1u32 << 29 | 1).to_ne_bytes());
+        let by_card: Vec<_> = all(&bytes).unwrap().iter().map(|found| found.by_card).collect();
+        assert_eq!(by_card, [true, false]);
     }
 
     #[test]

@@ -13,6 +13,8 @@ use linerate_sys::packet_socket::LinkAddress;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Found {
     pub(crate) time: Timestamp,
+    /// The time is the network card's.
+    pub(crate) by_card: bool,
     /// Start of its bytes in the region.
     pub(crate) start: usize,
     /// Bytes before `start` that may be overwritten.
@@ -206,8 +208,8 @@ mod tests {
             address_length: 6,
             address: [1, 2, 3, 4, 5, 6, 0, 0],
         };
-        let time = Timestamp::EPOCH;
-        Found { time, start, headroom: start, captured, length: 200, address, vlan: None }
+        let (time, by_card) = (Timestamp::EPOCH, false);
+        Found { time, by_card, start, headroom: start, captured, length: 200, address, vlan: None }
     }
 
     fn finish(link_type: LinkType, region: &mut [u8], found: &Found) -> Option<Descriptor> {

@@ -19,7 +19,7 @@ pub(crate) mod watch;
 
 use std::time::{Duration, Instant};
 
-use linerate_base::{Batch, Descriptor, Interface, Result, Source, Stats};
+use linerate_base::{Batch, Descriptor, Interface, Result, Source, Stats, TimestampSource};
 
 use framer::Framer;
 use port::{Idle, Port};
@@ -41,6 +41,9 @@ pub(crate) trait Intake {
 
     /// What they belong to.
     fn framer(&self) -> &Framer;
+
+    /// Packets so far whose time is not the network card's.
+    fn unstamped(&self) -> u64;
 }
 
 /// A source of packets that come by now.
@@ -79,7 +82,9 @@ impl<I: Intake> Source for Live<I> {
     }
 
     fn stats(&mut self) -> Result<Stats> {
-        self.port.stats()
+        let by_card = self.interfaces()[0].timestamps == Some(TimestampSource::Hardware);
+        let unstamped = if by_card { self.intake.unstamped() } else { 0 };
+        Ok(Stats { unstamped, ..self.port.stats()? })
     }
 
     fn stop(&mut self) -> Result<()> {

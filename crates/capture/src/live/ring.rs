@@ -52,6 +52,7 @@ pub(crate) struct RingIntake {
     ring: RxRing,
     framer: Framer,
     descriptors: Vec<Descriptor>,
+    unstamped: u64,
 }
 
 impl RingIntake {
@@ -69,7 +70,7 @@ impl RingIntake {
             .reserve(VLAN_TAG as u32)
             .and_then(|()| RxRing::new(socket, geometry))
             .map_err(|e| refused(geometry, e))?;
-        Ok(Self { ring, framer, descriptors: Vec::new() })
+        Ok(Self { ring, framer, descriptors: Vec::new(), unstamped: 0 })
     }
 }
 
@@ -96,6 +97,7 @@ impl Intake for RingIntake {
         while let Some(found) = walk.next(block)? {
             let finished = self.framer.finish(block, &found, &name_of);
             self.descriptors.push(finished.ok_or_else(no_room)?);
+            self.unstamped += u64::from(!found.by_card);
         }
         Ok(self.descriptors.len())
     }
@@ -110,6 +112,10 @@ impl Intake for RingIntake {
 
     fn framer(&self) -> &Framer {
         &self.framer
+    }
+
+    fn unstamped(&self) -> u64 {
+        self.unstamped
     }
 }
 

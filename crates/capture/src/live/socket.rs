@@ -16,6 +16,7 @@ pub(crate) struct SocketIntake {
     slots: Slots,
     framer: Framer,
     descriptors: Vec<Descriptor>,
+    unstamped: u64,
 }
 
 /// Slots begin on a cache line each, and not all in the same cache set.
@@ -31,6 +32,7 @@ impl SocketIntake {
             slots: Slots { stride, headroom: HEADROOM },
             framer,
             descriptors: Vec::with_capacity(SLOTS),
+            unstamped: 0,
         }
     }
 }
@@ -46,6 +48,7 @@ impl Intake for SocketIntake {
         for slot in 0..count {
             let found = found(&self.receiver.message(slot), slot * self.slots.stride + HEADROOM);
             self.descriptors.extend(self.framer.finish(&mut self.buffer, &found, &name_of));
+            self.unstamped += u64::from(!found.by_card);
         }
         Ok(count)
     }
@@ -61,12 +64,17 @@ impl Intake for SocketIntake {
     fn framer(&self) -> &Framer {
         &self.framer
     }
+
+    fn unstamped(&self) -> u64 {
+        self.unstamped
+    }
 }
 
 fn found(message: &Message, start: usize) -> Found {
     let (seconds, nanos) = message.time.unwrap_or_default();
     Found {
         time: Timestamp::from_parts(seconds, nanos),
+        by_card: message.by_card,
         start,
         headroom: HEADROOM,
         captured: message.captured,

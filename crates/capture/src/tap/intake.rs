@@ -32,6 +32,7 @@ pub(crate) struct Intake {
     descriptors: Vec<Descriptor>,
     questions: Questions,
     delivered: u64,
+    unstamped: u64,
     /// The batch could have held more packets.
     is_cut: bool,
 }
@@ -94,6 +95,7 @@ impl Intake {
             descriptors: Vec::with_capacity(MOST),
             questions: Questions::default(),
             delivered: 0,
+            unstamped: 0,
             is_cut: false,
         };
         intake.disarm();
@@ -177,6 +179,7 @@ impl Intake {
         while let Some(record) = reader.next.filter(|record| record.time <= until) {
             let settled = Record { time: self.clock.settle(record.time), ..record };
             let descriptor = describe(&mut self.rings, &settled, epoch, self.snaplen);
+            self.unstamped += u64::from(epoch.lacks(&record));
             match record.flags & (QUESTION | ASIDE) {
                 0 => self.descriptors.push(descriptor),
                 flags => self.descriptors.extend(self.questions.take(flags, descriptor)),
@@ -258,6 +261,7 @@ impl Intake {
         }
         stats.seen = captured + stats.filtered + stats.dropped;
         stats.delivered = self.delivered;
+        stats.unstamped = self.unstamped;
         stats.filtered += self.questions.aside;
         stats.pending = captured.saturating_sub(self.delivered + self.questions.aside);
         stats

@@ -76,13 +76,19 @@ impl Clock {
 }
 
 impl Epoch {
+    /// True for a record that the network card was to stamp and did not.
+    #[inline]
+    pub(crate) fn lacks(self, record: &Record) -> bool {
+        matches!(self, Self::Card(_)) && record.flags & BY_KERNEL != 0
+    }
+
     /// The time of a record.
     #[inline]
     pub(crate) fn time(self, record: &Record) -> Timestamp {
         let recorded = record.time.cast_signed();
         match self {
             Self::Since(nanos) => Timestamp::from_nanos(nanos.wrapping_add(recorded)),
-            Self::Card(nanos) if record.flags & BY_KERNEL != 0 => {
+            Self::Card(nanos) if self.lacks(record) => {
                 Timestamp::from_nanos(nanos.wrapping_add(recorded))
             }
             Self::Card(_) => Timestamp::from_nanos(recorded),

@@ -15,7 +15,7 @@ use linerate_sys::xsk::Umem;
 use super::inlet::{Bound, Inlet};
 use super::intake::Intake;
 use super::plan::Plan;
-use super::wait::Wait;
+use super::wait::{Rest, Wait};
 use super::{Clock, Xsk};
 use crate::live::place::{Place, snaplen};
 use crate::live::setup::check_memory;
@@ -54,6 +54,7 @@ pub(crate) fn open(config: &Config, count: usize) -> Result<Vec<Capture>> {
         .map(|first| setup.intake(&inlet, &plan, share(first)))
         .collect::<Result<_>>()?;
     let mode = inlet.open(interface, setup.place.unbound_socket(config)?)?;
+    setup.check_polled(mode)?;
     let mut notes = setup.notes(&plan, mode);
     notes.extend(setup.tag_note(told.err()));
     if !intakes.iter().all(Intake::is_zero_copy) {
@@ -179,20 +180,38 @@ impl Setup<'_> {
         }
         let mut opened = Vec::with_capacity(numbers.len());
         for number in numbers {
-            let queue = umem.open_queue(self.place.link.index, number)?;
+            let mut queue = umem.open_queue(self.place.link.index, number)?;
+            if self.config.busy_poll {
+                queue.prefer_busy_poll()?;
+            }
             inlet.add(number, &queue)?;
             opened.push((number, queue));
         }
         Ok(Intake::new(umem, opened, frames, snaplen(self.config)))
     }
 
+    /// Generic XDP does not tell a socket which driver its packets come from (`__netif_alloc_rx_queues` in
+    /// net/core/dev.c, Linux 6.18: the id is 0).
+    fn check_polled(&self, mode: XdpMode) -> Result<()> {
+        if !self.config.busy_poll || mode == XdpMode::Native {
+            return Ok(());
+        }
+        let asked = format!("capture on {} with busy polling", self.config.interface);
+        let answered = "its driver has no XDP, and only one that has can be polled";
+        Err(Error::new(ErrorKind::Unsupported, asked, answered).advise("leave out --busy-poll"))
+    }
+
     fn source(&self, inlet: &Arc<Inlet>, plan: &Plan, intake: Intake, watch: LinkWatch) -> Xsk {
-        let nap = if self.config.immediate { Duration::ZERO } else { nap(plan) };
+        let rest = match self.config {
+            Config { busy_poll: true, .. } => Rest::Never,
+            Config { immediate: true, .. } => Rest::Sleep,
+            _ => Rest::Nap(nap(plan)),
+        };
         let link = self.place.link.clone();
         Xsk {
             inlet: Arc::clone(inlet),
             intake,
-            wait: Wait::new(link, watch, self.config.interrupt.clone(), nap),
+            wait: Wait::new(link, watch, self.config.interrupt.clone(), rest),
             clock: Clock::new(),
             interfaces: vec![self.place.interface(self.config)],
             delivered: 0,

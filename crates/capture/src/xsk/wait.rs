@@ -11,14 +11,24 @@ use crate::Interrupt;
 use crate::live::port::Idle;
 use crate::live::watch::Link;
 
+/// What is done while no packets are there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rest {
+    /// The driver is polled again.
+    Never,
+    /// Wait for a packet.
+    Sleep,
+    /// The same, but packets that come in a stream are left to themselves so long.
+    Nap(Duration),
+}
+
 /// How a source stands, from its opening to its end.
 #[derive(Debug)]
 pub(super) struct Wait {
     link: Link,
     watch: LinkWatch,
     interrupt: Interrupt,
-    /// How long to leave packets that come in a stream to themselves.
-    nap: Duration,
+    rest: Rest,
     /// Packets came since the last nap.
     is_busy: bool,
     is_stopped: bool,
@@ -28,12 +38,12 @@ pub(super) struct Wait {
 }
 
 impl Wait {
-    pub(super) fn new(link: Link, watch: LinkWatch, interrupt: Interrupt, nap: Duration) -> Self {
+    pub(super) fn new(link: Link, watch: LinkWatch, interrupt: Interrupt, rest: Rest) -> Self {
         Self {
             link,
             watch,
             interrupt,
-            nap,
+            rest,
             is_busy: false,
             is_stopped: false,
             fault: None,
@@ -65,17 +75,26 @@ impl Wait {
             self.has_ended = true;
             return Ok(Idle::End);
         }
-        if std::mem::take(&mut self.is_busy) && !self.nap.is_zero() {
-            self.sleep(Instant::now() + self.nap, &[])?;
-            return Ok(Idle::Again);
-        }
-        self.sleep(deadline, sockets)
+        let longest = match self.rest {
+            Rest::Nap(nap) if std::mem::take(&mut self.is_busy) => {
+                self.sleep(nap, deadline, &[])?;
+                return Ok(Idle::Again);
+            }
+            Rest::Nap(_) | Rest::Sleep => deadline.saturating_duration_since(Instant::now()),
+            Rest::Never => Duration::ZERO,
+        };
+        self.sleep(longest, deadline, sockets)
     }
 
     /// Between packets of a stream no socket is waited for: the kernel then wakes nobody for each of
     /// them.
-    fn sleep(&mut self, deadline: Instant, sockets: &[BorrowedFd<'_>]) -> Result<Idle> {
-        let (interrupt, news, packets) = self.poll(deadline, sockets)?;
+    fn sleep(
+        &mut self,
+        longest: Duration,
+        deadline: Instant,
+        sockets: &[BorrowedFd<'_>],
+    ) -> Result<Idle> {
+        let (interrupt, news, packets) = self.poll(longest, sockets)?;
         if news.readable || packets.failed {
             self.look_at_link()?;
         }
@@ -86,13 +105,12 @@ impl Wait {
     /// How the interrupt, the watch and any of the sockets are.
     fn poll(
         &self,
-        deadline: Instant,
+        longest: Duration,
         sockets: &[BorrowedFd<'_>],
     ) -> Result<(Readiness, Readiness, Readiness)> {
         let fds = [&[self.interrupt.as_fd(), self.watch.as_fd()], sockets].concat();
-        let left = deadline.saturating_duration_since(Instant::now());
         let ready =
-            event::poll_all(&fds, left).map_err(|e| Error::system("wait for packets", e))?;
+            event::poll_all(&fds, longest).map_err(|e| Error::system("wait for packets", e))?;
         let any = |property: fn(&Readiness) -> bool| ready[2..].iter().any(property);
         let packets = Readiness { readable: any(|r| r.readable), failed: any(|r| r.failed) };
         Ok((ready[0], ready[1], packets))

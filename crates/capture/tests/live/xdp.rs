@@ -15,6 +15,7 @@ use linerate_sys::ethtool::{self, Offload};
 use linerate_sys::{interface, netlink};
 
 use crate::common::*;
+use crate::faults::fault;
 
 fn config_xdp(host: &Host) -> Config {
     config(host, Backend::Xdp)
@@ -67,6 +68,41 @@ fn every_packet_comes_once_with_its_time() {
         let mut sent = sent;
         sent.sort();
         assert!(received == sent, "{queues} queues");
+    }
+}
+
+#[test]
+fn a_polled_driver_loses_nothing_and_heeds_deadlines_interrupts_and_faults() {
+    for queues in [1, 2] {
+        let Some(lab) = pair(queues) else { return };
+        let (a, b) = (lab.host("a"), lab.host("b"));
+        let config = Config { busy_poll: true, buffer: 64 << 20, ..config_xdp(b) };
+        let mut capture = open_on(b, &config);
+        assert!(capture.source.next_batch(Duration::from_millis(5)).unwrap().unwrap().is_empty());
+        for _ in 0..10 {
+            send_frames(a, &frames(1000, 60)).unwrap();
+            assert_eq!(fetch(&mut capture.source, 1000).len(), 1000);
+        }
+        config.interrupt.trigger();
+        assert!(capture.source.next_batch(Duration::MAX).unwrap().unwrap().is_empty());
+        config.interrupt.clear();
+        b.set_link_up(false).unwrap();
+        assert_eq!(fault(&mut capture.source, 0).kind(), ErrorKind::Down);
+        let (rest, stats) = finish(&mut capture.source);
+        assert!(rest.is_empty() && stats.balances());
+        assert_eq!((stats.seen, stats.delivered), (10_000, 10_000), "{queues} queues");
+    }
+}
+
+#[test]
+fn polling_is_for_this_back_end() {
+    let Some(lab) = pair(1) else { return };
+    let b = lab.host("b");
+    for backend in [None, Some(Backend::Tap), Some(Backend::Ring), Some(Backend::Socket)] {
+        let config = Config { busy_poll: true, backend, ..config_xdp(b) };
+        let error = b.run(|| open(&config).map(drop)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
+        assert_eq!(error.answered(), "the back end xdp only has its driver polled");
     }
 }
 

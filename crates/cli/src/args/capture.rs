@@ -50,6 +50,10 @@ pub(crate) struct CaptureArgs {
     #[arg(long, value_enum, value_name = "NAME")]
     pub(crate) backend: Option<BackendArg>,
 
+    /// Spend a core on looking for packets, instead of waiting for interrupts and being woken: by the back end xdp.
+    #[arg(long)]
+    pub(crate) busy_poll: bool,
+
     /// Take all packets away from the host, which gets none that the interface receives: for mirror ports.
     #[arg(long, conflicts_with = "own")]
     pub(crate) exclusive: bool,

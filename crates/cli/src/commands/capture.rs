@@ -111,6 +111,7 @@ fn config(args: &CaptureArgs, interface: String) -> Result<Config> {
         exclusive: args.exclusive,
         force: args.force,
         owned: owned(&args.own)?,
+        busy_poll: args.busy_poll,
         timestamps: args.timestamps.into(),
         ..Config::new(interface, Interrupt::new()?)
     })

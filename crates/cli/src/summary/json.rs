@@ -44,6 +44,8 @@ struct Counters {
     /// Of those dropped, packets longer than the MTU was when the capture began.
     oversized: u64,
     left_in_buffer: u64,
+    /// Packets that have the kernel's time, as the network card told none.
+    unstamped: u64,
     buffer_full: u64,
     /// Not among `seen`; null where the driver does not say.
     dropped_by_interface: Option<u64>,
@@ -73,6 +75,7 @@ fn counters(stats: &Stats) -> Counters {
         dropped: stats.dropped,
         oversized: stats.oversized,
         left_in_buffer: stats.pending,
+        unstamped: stats.unstamped,
         buffer_full: stats.freezes,
         dropped_by_interface: stats.interface_dropped,
     }

@@ -38,6 +38,10 @@ pub(crate) fn counters(stats: &Stats) -> String {
             "{count} dropped, longer than the MTU was when the capture began: {remedy}"
         );
     }
+    if stats.unstamped > 0 {
+        let count = packets(stats.unstamped);
+        let _ = writeln!(text, "{count} had no time of the card's: they have the kernel's");
+    }
     if let Some(lost @ 1..) = stats.interface_dropped {
         let _ = writeln!(text, "{} lost by the interface, before any capture", packets(lost));
     }
@@ -122,6 +126,15 @@ mod tests {
         assert!(
             text.contains("7 packets dropped for want") && text.contains("2 packets dropped, l")
         );
+    }
+
+    #[test]
+    fn packets_that_the_card_did_not_stamp_are_told() {
+        let stats = Stats { seen: 5, delivered: 5, unstamped: 2, ..Stats::default() };
+        let text = counters(&stats);
+        let told = "2 packets had no time of the card's: they have the kernel's\n";
+        assert!(text.ends_with(told), "{text}");
+        assert!(!counters(&Stats { unstamped: 0, ..stats }).contains("card"));
     }
 
     #[test]

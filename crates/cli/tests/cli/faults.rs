@@ -4,7 +4,7 @@ use std::fs;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use linerate_lab::disk;
+use linerate_lab::{MemoryGroup, disk};
 
 use crate::support::{BACKENDS, LINERATE, Live, count, finish, linerate, quiet_pair, send, text};
 
@@ -140,6 +140,26 @@ fn a_ring_without_memory_says_what_to_lower() {
     let done = finish(command.args(["capture", "-i", interface, "-B", "4000G"]));
     assert_eq!(done.code(), 1, "{done:?}");
     assert!(done.stderr.contains("-B") || done.stderr.contains("buffer"), "{done:?}");
+}
+
+/// The kernel would end the process that populates more memory than its control group has.
+#[test]
+fn a_ring_larger_than_the_control_groups_memory_is_refused() {
+    let Some(lab) = quiet_pair() else { return };
+    let Some(group) = MemoryGroup::new(256 << 20).unwrap() else { return };
+    let b = lab.host("b");
+    let capture = |backend, buffer| {
+        let mut command = group.command(b, LINERATE);
+        command.args(["capture", "-i", b.interface(), "--backend", backend, "--force"]);
+        finish(command.args(["-B", buffer, "--for", "50ms", "udp port 7"]).stdin(Stdio::null()))
+    };
+    for backend in BACKENDS.into_iter().chain(["xdp"]).filter(|backend| *backend != "socket") {
+        let done = capture(backend, "1G");
+        assert_eq!(done.code(), 1, "{backend}: {done:?}");
+        assert!(done.summary("MiB of memory are free") < 256, "{backend}: {done:?}");
+        assert!(done.stderr.contains("lower --buffer"), "{backend}: {done:?}");
+        capture(backend, "16M").success();
+    }
 }
 
 #[test]

@@ -108,13 +108,16 @@ fn packets_of_a_raised_mtu_are_captured_whole() {
     for backend in BACKENDS {
         let Some(lab) = quiet_pair() else { return };
         let (a, b) = (lab.host("a"), lab.host("b"));
-        let live = Live::start(b, &["--backend", backend, "-c", "20", "-t", "udp"]);
+        let live = Live::start(b, &["--backend", backend, "-t", "udp port 7"]);
         send(&lab, 7, 10);
+        send(&lab, 9, 5);
         b.set_mtu(9000).unwrap_or_else(|e| panic!("{backend}: {e}"));
         a.set_mtu(9000).unwrap();
         let _taker = b.run(|| UdpSocket::bind((b.ipv4(), 7))).unwrap();
         Flow::ipv4(a, b, 5000, 7).send_frames(10, 8900).unwrap();
-        let done = live.wait().success();
+        let done = live.interrupt().success();
+        assert_balance(&done, 25);
+        assert_eq!(done.summary("filtered"), 5, "{backend}: {done:?}");
         assert_eq!(done.stdout.matches("UDP, length 100\n").count(), 10, "{backend}: {done:?}");
         assert_eq!(done.stdout.matches("UDP, length 8900\n").count(), 10, "{backend}: {done:?}");
     }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use linerate_lab::Child;
 use linerate_lab::traffic::{Flow, send_frames, tagged};
 
-use crate::support::{LINERATE, Live, count, quiet_pair, text};
+use crate::support::{LINERATE, Live, count, linerate, quiet_pair, text};
 
 #[test]
 fn what_the_filter_keeps_is_captured_and_the_rest_is_the_hosts() {
@@ -79,6 +79,33 @@ fn catches_interrupts(id: u32) -> bool {
     let status = fs::read_to_string(format!("/proc/{id}/status")).expect("it runs");
     let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).expect("a mask");
     u64::from_str_radix(caught.trim(), 16).expect("a number") & 1 << 1 != 0
+}
+
+#[test]
+fn a_driver_that_is_polled_delivers_every_packet() {
+    let Some(lab) = quiet_pair() else { return };
+    let (a, b) = (lab.host("a"), lab.host("b"));
+    let args = ["--backend", "xdp", "--busy-poll", "-B", "64M", "udp port 7"];
+    let live = Live::start(b, &args);
+    for (port, packets) in [(7, 5000), (8, 100), (7, 5000)] {
+        Flow::ipv4(a, b, 5000, port).send_frames(packets, 100).unwrap();
+    }
+    let done = live.interrupt().success();
+    assert_eq!([done.summary("seen"), done.captured()], [10_100, 10_000], "{done:?}");
+    assert_eq!([done.summary("filtered"), done.summary("dropped")], [100, 0], "{done:?}");
+}
+
+#[test]
+fn busy_polling_is_refused_by_all_other_back_ends() {
+    for backend in [&[][..], &["--backend", "tap"], &["--backend", "ring"]] {
+        let done = linerate([&["capture", "-i", "lo", "--busy-poll"], backend].concat());
+        assert_eq!(done.code(), 1, "{done:?}");
+        assert!(done.stderr.contains("the back end xdp only"), "{done:?}");
+        assert!(
+            done.stderr.contains("ask for --backend xdp, or leave out --busy-poll"),
+            "{done:?}"
+        );
+    }
 }
 
 /// The tag is beside the packet at traffic control and in packet sockets, and among its bytes at the XDP hook.

@@ -341,6 +341,7 @@ fn since(latest: &Stats, earlier: &Stats) -> Stats {
         filtered: latest.filtered.saturating_sub(earlier.filtered),
         dropped: latest.dropped.saturating_sub(earlier.dropped),
         oversized: latest.oversized.saturating_sub(earlier.oversized),
+        unstamped: latest.unstamped.saturating_sub(earlier.unstamped),
         interface_dropped: latest.interface_dropped.map(|now| now.saturating_sub(dropped(earlier))),
         ..*latest
     }

@@ -30,6 +30,8 @@ pub struct Message {
     pub aux: Option<AuxData>,
     /// Seconds and nanoseconds since the epoch, where enabled: by the network card, where it told.
     pub time: Option<(i64, u32)>,
+    /// The time is the network card's.
+    pub by_card: bool,
 }
 
 /// The members of `struct sockaddr_ll`.
@@ -174,7 +176,13 @@ impl Receiver {
         let (captured, control) = self.lengths[index];
         let address = LinkAddress::from_bytes(&self.addresses[index]);
         let beside = Beside::of(&self.controls[index].0[..control.min(CONTROL)]);
-        Message { captured, address, aux: beside.aux, time: beside.stamped.or(beside.arrived) }
+        Message {
+            captured,
+            address,
+            aux: beside.aux,
+            time: beside.stamped.or(beside.arrived),
+            by_card: beside.stamped.is_some(),
+        }
     }
 }
 

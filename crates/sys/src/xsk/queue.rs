@@ -1,7 +1,7 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
-use linerate_base::Result;
+use linerate_base::{Error, ErrorKind, Result};
 
 use super::bind::bind;
 use super::ring::{Consumer, Producer};
@@ -41,6 +41,8 @@ pub struct Queue {
     fill: Producer<u64>,
     part: Part,
     leased: u32,
+    /// The driver looks for packets when it is told to.
+    is_polled: bool,
     /// Packets whose frames were given back.
     released: u64,
 }
@@ -56,7 +58,8 @@ impl Queue {
     pub(super) fn open(part: Part, interface: u32, queue: u32) -> Result<Self> {
         let asked = format!("open an AF_XDP socket on queue {queue}");
         let (socket, receive, fill) = Self::prepare(&part).map_err(|e| refused(asked, e))?;
-        let mut opened = Self { socket, receive, fill, part, leased: 0, released: 0 };
+        let mut opened =
+            Self { socket, receive, fill, part, leased: 0, is_polled: false, released: 0 };
         opened.fill_all();
         bind(&opened.socket, interface, queue)?;
         Ok(opened)
@@ -125,12 +128,25 @@ impl Queue {
         self.released + u64::from(self.receive.available())
     }
 
-    /// Has the driver take frames from the fill ring, where it waits to be told.
+    /// From now on [`wake_if_needed`](Self::wake_if_needed) has the driver look for packets, in the caller's
+    /// time, once a first packet told the kernel which part of the driver that is.
+    ///
+    /// # Errors
+    /// - [`ErrorKind::Permission`] without CAP_NET_ADMIN.
+    /// - [`ErrorKind::Unsupported`] when the kernel cannot: before Linux 5.11, or built without.
+    pub fn prefer_busy_poll(&mut self) -> Result<()> {
+        self.socket.prefer_busy_poll().map_err(not_polled)?;
+        self.is_polled = true;
+        Ok(())
+    }
+
+    /// Has the driver take frames from the fill ring, where it waits to be told; and look for packets,
+    /// where it is polled.
     ///
     /// # Errors
     /// `ENETDOWN` when the interface is down or gone.
     pub fn wake_if_needed(&self) -> io::Result<()> {
-        if self.fill.needs_wakeup() { self.socket.wake() } else { Ok(()) }
+        if self.is_polled || self.fill.needs_wakeup() { self.socket.wake() } else { Ok(()) }
     }
 
     /// What the kernel counted.
@@ -160,6 +176,19 @@ impl Queue {
     /// What getsockopt(2) answers.
     pub fn is_zero_copy(&self) -> io::Result<bool> {
         self.socket.is_zero_copy()
+    }
+}
+
+fn not_polled(error: io::Error) -> Error {
+    let asked = "have a driver polled by an AF_XDP socket";
+    match error.raw_os_error() {
+        Some(libc::ENOPROTOOPT) => {
+            Error::new(ErrorKind::Unsupported, asked, "the kernel has no preferred busy polling")
+                .advise("that takes Linux 5.11 with CONFIG_NET_RX_BUSY_POLL: leave out --busy-poll")
+        }
+        Some(libc::EPERM) => Error::system(asked, error)
+            .advise("busy polling needs root or the capability CAP_NET_ADMIN"),
+        _ => Error::system(asked, error).advise("leave out --busy-poll"),
     }
 }
 

@@ -144,7 +144,16 @@ impl Socket {
         })
     }
 
-    /// Has the driver look at the fill ring.
+    /// Has the driver look for packets whenever the socket is [woken](Self::wake), and not at interrupts
+    /// meanwhile, where it can put them off (`napi_defer_hard_irqs`, Documentation/networking/napi.rst).
+    pub(super) fn prefer_busy_poll(&self) -> io::Result<()> {
+        let set = |name, value: libc::c_int| self.set_option(libc::SOL_SOCKET, name, &value);
+        set(libc::SO_PREFER_BUSY_POLL, 1)?;
+        set(libc::SO_BUSY_POLL, BUSY_POLL_MICROS)?;
+        set(libc::SO_BUSY_POLL_BUDGET, BUSY_POLL_BUDGET)
+    }
+
+    /// Has the driver look at the fill ring, and for packets where it is polled.
     pub(super) fn wake(&self) -> io::Result<()> {
         let fd = self.0.as_raw_fd();
         // SAFETY: no buffer is given, and so none is written to.
@@ -199,6 +208,13 @@ impl AsFd for Socket {
         self.0.as_fd()
     }
 }
+
+/// What the kernel's own example takes. A call that does not wait polls once, however many these are: that they
+/// are not 0 is what counts (`sk_busy_loop` in include/net/busy_poll.h, Linux 6.18).
+const BUSY_POLL_MICROS: libc::c_int = 20;
+
+/// Packets of one poll: as many as a driver handles at an interrupt (`NAPI_POLL_WEIGHT`).
+const BUSY_POLL_BUDGET: libc::c_int = 64;
 
 /// Of `linux/if_xdp.h`, Linux 6.17.
 const XDP_MAX_TX_SKB_BUDGET: libc::c_int = 9;
