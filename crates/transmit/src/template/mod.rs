@@ -12,7 +12,7 @@
 //! prefix (`"10.0.0.0/8"`), or a list (`[80, 443]`, `"10.0.0.1, 10.0.0.9"`). Of several values it takes
 //! one after another; around them, `permute(...)` says each once in an order that looks random, `random(...)`
 //! any at any time, `seq(...)` what is meant anyway. Fields that are walked take every combination of their values
-//! once before any comes again; those permuted are permuted together.
+//! once before any comes again; those permuted are permuted together. Sizes in sequence change from packet to packet.
 //!
 //! TCP's options are written as Scapy has them, `[("MSS", 1460), ("NOP", None)]`. `DNSQR(qname=...)` takes a list of
 //! names, which are asked in turn. `Raw(size=...)` gives the payload's size: a number, a range, or `"imix"`, the mix of
@@ -156,11 +156,12 @@ fn build(
             format!("{} layers with checksums; at most {CHECKSUMS} work", checksums.len());
         return Err(Error::at(&whole, message));
     }
-    let walks = Walks::new(&assembly.varying, seed).map_err(|excess| match excess {
-        Excess::Fields => Error::at(&whole, "too many fields vary").advise("at most 16 can"),
-        Excess::Combinations => Error::at(&whole, "there are more than 2^64 combinations")
-            .advise("take fewer values, or random(...) for some fields"),
-    })?;
+    let walks =
+        Walks::new(&assembly.varying, assembly.size, seed).map_err(|excess| match excess {
+            Excess::Fields => Error::at(&whole, "too many fields vary").advise("at most 16 can"),
+            Excess::Combinations => Error::at(&whole, "there are more than 2^64 combinations")
+                .advise("take fewer values, or random(...) for some fields"),
+        })?;
     let before = layers.last().map_or(0, |last| last.at + last.layer.length);
     let size = assembly.size.map(|varying| Size {
         varying,

@@ -2,7 +2,8 @@
 //!
 //! The fields that are walked, in sequence or as a permutation, take every combination of their values
 //! once. Those permuted are permuted together, as one field, and change fastest; of those in sequence the last
-//! in the packet does, as in Scapy. Random fields take any value at any time, whatever the others do.
+//! in the packet does, as in Scapy. A size in sequence changes faster than all, so that sizes mix whatever else
+//! varies. Random fields take any value at any time, whatever the others do.
 
 use super::compiled::Varying;
 use super::values::Walk;
@@ -18,6 +19,8 @@ pub(super) type Indexes = [u64; FIELDS];
 pub(crate) struct Walks {
     fields: Vec<Step>,
     permutation: Permutation,
+    /// Packets that have the same permuted number: as many as there are sizes in sequence.
+    repeats: u64,
     /// Combinations of walked values.
     count: u128,
 }
@@ -42,21 +45,25 @@ pub(super) enum Excess {
 }
 
 impl Walks {
-    pub(super) fn new(varying: &[Varying], seed: u64) -> Result<Self, Excess> {
+    /// `size` is which of `varying` is the packet's size.
+    pub(super) fn new(varying: &[Varying], size: Option<usize>, seed: u64) -> Result<Self, Excess> {
         if varying.len() > FIELDS {
             return Err(Excess::Fields);
         }
         let mut random = Random::new(seed);
         let seed = random.next();
         let permuted = product(varying, Walk::Permutation)?;
-        let mut count = permuted;
+        let sizes = size.map(|size| &varying[size]).filter(|size| size.walk == Walk::Sequence);
+        let sizes = sizes.map_or(1, |size| size.values.count());
+        let mut count = permuted.saturating_mul(sizes);
         let mut divisor = 1;
         let mut fields = Vec::new();
-        for field in varying.iter().rev() {
+        for (place, field) in varying.iter().enumerate().rev() {
             let values = field.values.count();
             fields.push(match field.walk {
                 Walk::Random => Step::Random(Random::new(random.next()), values),
                 Walk::Permutation => Step::Permuted(digit(&mut divisor, values), values),
+                Walk::Sequence if size == Some(place) => Step::Sequence(1, values),
                 Walk::Sequence => Step::Sequence(digit(&mut count, values), values),
             });
         }
@@ -64,7 +71,9 @@ impl Walks {
             return Err(Excess::Combinations);
         }
         fields.reverse();
-        Ok(Self { fields, permutation: Permutation::new(permuted, seed), count })
+        // A size is the length of what follows, which is no longer than a packet.
+        let repeats = sizes as u64;
+        Ok(Self { fields, permutation: Permutation::new(permuted, seed), repeats, count })
     }
 
     /// Combinations of walked values.
@@ -86,7 +95,10 @@ impl Walks {
     #[inline]
     pub(super) fn at(&self, number: u64) -> Indexes {
         let mut indexes = [0; FIELDS];
-        let permuted = if self.permutation.count() > 1 { self.permutation.at(number) } else { 0 };
+        let permuted = match self.permutation.count() {
+            1 => 0,
+            _ => self.permutation.at(number / self.repeats),
+        };
         for (index, field) in indexes.iter_mut().zip(&self.fields) {
             *index = match field {
                 Step::Sequence(divisor, values) => remainder(number / divisor, *values),

@@ -97,6 +97,26 @@ fn imix_is_seven_to_four_to_one() {
 }
 
 #[test]
+fn sizes_mix_whatever_else_varies() {
+    for walk in ["seq", "permute", "random"] {
+        let text = format!("IP(dst={walk}('10.64.0.0/10'))/UDP(dport=[1, 2])/Raw(size='imix')");
+        let template = template(&text);
+        let mut sizes: Vec<_> = (0..12).map(|n| packet(&template, n).len() - 14).collect();
+        sizes.sort_unstable();
+        assert_eq!(sizes, [[40; 7].as_slice(), &[576; 4], &[1500]].concat(), "{walk}");
+    }
+}
+
+#[test]
+fn names_are_asked_in_turn_for_each_destination() {
+    let text =
+        "IP(dst=['10.0.0.1', '10.0.0.9'])/UDP()/DNS(qd=DNSQR(qname=['a.example', 'bc.example']))";
+    let lengths: Vec<_> = (0..4).map(|n| packet(&template(text), n).len()).collect();
+    assert_eq!(lengths[1] - lengths[0], 1);
+    assert_eq!(lengths[..2], lengths[2..]);
+}
+
+#[test]
 fn the_compiled_form_tells_what_varies() {
     let template =
         template("IP(dst=permute('10.0.0.0/24'))/UDP(dport=[1, 2])/Raw(size=random(1-9))");
@@ -110,17 +130,17 @@ fn the_compiled_form_tells_what_varies() {
 proptest! {
     #[test]
     fn every_combination_comes_once(
-        walks in prop::array::uniform3(prop::sample::select(vec!["seq", "permute"])),
-        counts in prop::array::uniform3(1..9_u32),
+        walks in prop::array::uniform4(prop::sample::select(vec!["seq", "permute"])),
+        counts in prop::array::uniform4(1..6_u32),
         seed: u64,
     ) {
-        let [a, b, c] = walks;
-        let [x, y, z] = counts;
+        let [a, b, c, d] = walks;
+        let [x, y, z, s] = counts;
         let text = format!(
-            "IP(dst={a}('10.0.0.0-10.0.0.{x}'), tos={b}(1-{y}))/UDP(dport={c}(1-{z}))"
+            "IP(dst={a}('10.0.0.0-10.0.0.{x}'), tos={b}(1-{y}))/UDP(dport={c}(1-{z}))/Raw(size={d}(1-{s}))"
         );
         let template = Template::compile(&text, &Host, &Blocklist::default(), seed).unwrap();
-        let count = (x + 1) * y * z;
+        let count = (x + 1) * y * z * s;
         prop_assert_eq!(template.count(), u128::from(count));
         let packets: HashSet<_> = (0..count).map(|n| packet(&template, n.into())).collect();
         prop_assert_eq!(packets.len(), count as usize);
