@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 
-use crate::Result;
+use crate::{Result, Timestamp};
 
 /// Something that takes frames in batches: an interface, a savefile.
 ///
@@ -14,6 +14,10 @@ pub trait Sink {
     /// # Errors
     /// When the sink can take no more.
     fn acquire(&mut self, most: usize) -> Result<Slots<'_>>;
+
+    /// The frames submitted from now on are due at this time. A savefile keeps it; an interface, which sends at once,
+    /// has no use for it.
+    fn date(&mut self, _due: Timestamp) {}
 
     /// Hands over the frames that were filled. Where there is no room for them it waits for a moment; frames that
     /// found none count as refused.
@@ -36,6 +40,10 @@ pub trait Sink {
 impl<S: Sink + ?Sized> Sink for Box<S> {
     fn acquire(&mut self, most: usize) -> Result<Slots<'_>> {
         (**self).acquire(most)
+    }
+
+    fn date(&mut self, due: Timestamp) {
+        (**self).date(due);
     }
 
     fn submit(&mut self) -> Result<()> {

@@ -67,6 +67,16 @@ impl Lab {
         &self.hosts
     }
 
+    /// Takes a host away, with its namespace: once no thread and no program is left in it, the kernel deletes its
+    /// interfaces, and with them the other ends of their wires.
+    ///
+    /// # Panics
+    /// When the plan had none of this name.
+    pub fn remove(&mut self, name: &str) {
+        let place = self.hosts.iter().position(|host| host.name() == name);
+        self.hosts.remove(place.unwrap_or_else(|| panic!("the lab has no host {name}")));
+    }
+
     /// The host of this name.
     ///
     /// # Panics

@@ -52,7 +52,8 @@ pub(crate) struct ReplayArgs {
     #[arg(long)]
     pub(crate) pad: bool,
 
-    /// Send the packets to this file, and none to the interface.
+    /// Write the packets to this file, at once and with the times at which they would leave, counted from the first
+    /// one's recorded time; send none to the interface.
     #[arg(short = 'w', long, value_name = "FILE")]
     pub(crate) write: Option<PathBuf>,
 

@@ -9,7 +9,7 @@ use std::path::Path;
 use anyhow::Result;
 use linerate::base::Sink;
 use linerate::capture::Interrupt;
-use linerate::transmit::pacing::{Pace, Rate};
+use linerate::transmit::pacing::Pace;
 use linerate::transmit::replay::{Frames, Plan, Replayer, Rewrite, Speed, Timing};
 use linerate::transmit::sink::{self, FileSink};
 use linerate::transmit::template::Surroundings;
@@ -32,6 +32,7 @@ pub(super) fn run(args: &ReplayArgs) -> Result<Outcome> {
         timing: timing(args),
         count: args.count,
         duration: args.duration,
+        at_once: args.write.is_some(),
     };
     let mut files = Files::new(args, plan.frames.addresses.is_some())?;
     match &args.write {
@@ -40,11 +41,9 @@ pub(super) fn run(args: &ReplayArgs) -> Result<Outcome> {
     }
 }
 
-/// A savefile takes packets as fast as they are read, unless a speed or a rate is named.
 fn timing(args: &ReplayArgs) -> Timing {
     match (args.rate, args.speed) {
         (Some(rate), _) => Timing::Paced(Pace::new(rate)),
-        (None, None) if args.write.is_some() => Timing::Paced(Pace::new(Rate::Unlimited)),
         (None, speed) => {
             let speed = speed.unwrap_or(Speed::RECORDED);
             Timing::Recorded { speed, max_gap: args.max_gap }

@@ -55,10 +55,10 @@ fn record(done: &Finished) -> Value {
 }
 
 /// What `send` says when this happens in the middle.
-fn during(backend: &str, fault: impl Fn(&Lab)) -> Option<Finished> {
-    let lab = pair()?;
+fn during(backend: &str, fault: impl Fn(&mut Lab)) -> Option<Finished> {
+    let mut lab = pair()?;
     let child = sending(&lab, backend);
-    fault(&lab);
+    fault(&mut lab);
     let done = wait(child);
     assert_eq!((done.code(), &record(&done)["end"]), (1, &Value::Null), "{backend}: {done:?}");
     Some(done)
@@ -76,13 +76,14 @@ fn a_link_that_goes_down_is_named() {
 }
 
 #[test]
-fn a_peer_that_goes_away_takes_the_wire_with_it() {
-    for backend in BACKENDS {
-        let Some(done) = during(backend, |lab| lab.host("b").delete_link().unwrap()) else {
-            return;
-        };
+fn a_peer_that_is_deleted_or_whose_namespace_goes_takes_the_wire_with_it() {
+    let delete = |lab: &mut Lab| lab.host("b").delete_link().unwrap();
+    let faults: [fn(&mut Lab); 2] = [delete, |lab| lab.remove("b")];
+    for (backend, fault) in BACKENDS.into_iter().flat_map(|b| faults.map(|fault| (b, fault))) {
+        let Some(done) = during(backend, fault) else { return };
         let words = "the interface was deleted, or moved to another namespace";
         assert!(done.stderr.contains(words), "{backend}: {done:?}");
+        assert!(done.stderr.contains("make it anew and send again"), "{backend}: {done:?}");
     }
 }
 

@@ -5,6 +5,8 @@ use linerate_base::{Error, ErrorKind, Result};
 use linerate_sys::interface;
 use linerate_sys::netlink;
 
+use crate::sink::gone;
+
 /// An interface that takes redirected frames.
 #[derive(Debug)]
 pub(super) struct Device {
@@ -69,10 +71,7 @@ impl Device {
             Ok(found) if found.is_running => Ok(()),
             Ok(_) => Err(Error::new(ErrorKind::Down, asked, "the interface or its peer went down")
                 .advise("frames sent meanwhile may be lost")),
-            Err(error) if error.kind() == ErrorKind::NotFound => {
-                let answered = "the interface was deleted, or moved to another namespace";
-                Err(Error::new(ErrorKind::Gone, asked, answered))
-            }
+            Err(error) if error.kind() == ErrorKind::NotFound => Err(gone(asked)),
             Err(error) => Err(error),
         }
     }

@@ -5,9 +5,7 @@ use linerate_bpf::extended::{Alu, Assembler, Instruction, Label, Size, Test, hel
 
 use super::Stamp;
 use super::code::{load, redirect, with};
-
-/// A sender that was held up by more than this, in nanoseconds, does not make up for the rest.
-const CATCH_UP: i32 = 1_000_000;
+use crate::pacing::CATCH_UP;
 
 /// How often the clock is read before the program gives the core back to the kernel for a moment.
 const READINGS: i32 = 1000;
@@ -148,8 +146,8 @@ fn wait(p: &mut Assembler, later: Label) {
     p.place(due);
     // What is too late to be made up for moves the schedule.
     p.push(Instruction::alu(Alu::Sub, R0, R8));
-    p.jump_if(Test::LessOrEqual, R0, CATCH_UP, in_time);
-    p.push(Instruction::alu(Alu::Sub, R0, CATCH_UP));
+    p.jump_if(Test::LessOrEqual, R0, CATCH_UP as i32, in_time);
+    p.push(Instruction::alu(Alu::Sub, R0, CATCH_UP as i32));
     p.push(Instruction::alu(Alu::Add, R8, R0));
     p.push(Instruction::store(Size::Double, R7, state::DUE, R8));
     p.push(Instruction::load(Size::Double, R1, R7, state::LOST));

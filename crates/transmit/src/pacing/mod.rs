@@ -13,3 +13,8 @@ pub(crate) use clock::{Clock, NAP};
 pub use rate::{Rate, wire_bits};
 pub use rhythm::{Gaps, Ramp};
 pub use schedule::{Pace, Schedule};
+
+/// A sender that was held up sends what it missed at once, but not more than this time's worth, in nanoseconds: what came
+/// before is given up, and counted. It is longer than a busy machine's scheduler keeps a sender waiting, so that the
+/// mean rate holds there; and short, as the rest of the burst is what a receiver has to take.
+pub(crate) const CATCH_UP: u64 = 10_000_000;

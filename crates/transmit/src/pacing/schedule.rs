@@ -5,7 +5,7 @@ use std::time::Duration;
 use linerate_base::{Error, ErrorKind, Result};
 
 use super::rhythm::{exponential, with_silence};
-use super::{Gaps, Ramp, Rate};
+use super::{CATCH_UP, Gaps, Ramp, Rate};
 use crate::permutation::Random;
 
 /// How fast frames leave, and in what rhythm.
@@ -29,10 +29,6 @@ impl Pace {
         Self { rate, burst: 1, gaps: Gaps::Constant, ramp: None, seed: 0 }
     }
 }
-
-/// A sender that was held up sends what it missed at once, but not more than this time's worth: what came before is
-/// given up, and counted as [lost time](Schedule::lost).
-const CATCH_UP: u64 = 1_000_000;
 
 /// Tells when frames are due, in nanoseconds since the beginning.
 #[derive(Clone, Debug)]
@@ -243,11 +239,11 @@ mod tests {
     }
 
     #[test]
-    fn a_late_sender_makes_up_for_a_millisecond_only() {
+    fn a_late_sender_makes_up_for_ten_milliseconds_only() {
         let mut schedule = schedule("1Mpps");
-        schedule.catch_up(500_000);
+        schedule.catch_up(9_000_000);
         assert_eq!((schedule.due(), schedule.lost()), (0, 0), "within bounds");
-        schedule.catch_up(5_000_000);
+        schedule.catch_up(14_000_000);
         assert_eq!((schedule.due(), schedule.lost()), (4_000_000, 4_000_000));
         schedule.sent(60);
         assert_eq!(schedule.due(), 4_001_000);

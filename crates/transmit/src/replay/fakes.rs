@@ -13,6 +13,8 @@ pub(super) struct Packets {
     descriptors: Vec<Descriptor>,
     interfaces: [Interface; 1],
     at: usize,
+    /// Packets that it says it turned away.
+    pub(super) filtered: u64,
     /// It ends with a fault.
     pub(super) fault: bool,
 }
@@ -34,7 +36,7 @@ impl Packets {
         }
         let link_type = LinkType::ETHERNET;
         let interfaces = [Interface { link_type, ..Interface::default() }];
-        Self { region, descriptors, interfaces, at: 0, fault: false }
+        Self { region, descriptors, interfaces, at: 0, filtered: 0, fault: false }
     }
 }
 
@@ -53,7 +55,8 @@ impl Source for Packets {
     }
 
     fn stats(&mut self) -> Result<Stats> {
-        Ok(Stats::default())
+        let (delivered, filtered) = (self.at as u64, self.filtered);
+        Ok(Stats { seen: delivered + filtered, delivered, filtered, ..Stats::default() })
     }
 
     fn stop(&mut self) -> Result<()> {
@@ -67,11 +70,15 @@ pub(super) struct Taken {
     lengths: Vec<u32>,
     pub(super) frames: Vec<(u8, u32)>,
     pub(super) times: Vec<Instant>,
+    /// When each was due, where the sink was told.
+    pub(super) dates: Vec<i64>,
+    date: Timestamp,
 }
 
 impl Taken {
     pub(super) fn new() -> Self {
-        Self { region: vec![0; 4096], lengths: Vec::new(), frames: Vec::new(), times: Vec::new() }
+        let (region, lengths, date) = (vec![0; 4096], Vec::new(), Timestamp::EPOCH);
+        Self { region, lengths, frames: Vec::new(), times: Vec::new(), dates: Vec::new(), date }
     }
 }
 
@@ -81,10 +88,15 @@ impl Sink for Taken {
         Ok(Slots::new(&mut self.region[..end], 128, 0, &mut self.lengths))
     }
 
+    fn date(&mut self, due: Timestamp) {
+        self.date = due;
+    }
+
     fn submit(&mut self) -> Result<()> {
         for (slot, length) in self.region.chunks(128).zip(self.lengths.drain(..)) {
             self.frames.push((slot[0], length));
             self.times.push(Instant::now());
+            self.dates.push(self.date.nanos());
         }
         Ok(())
     }

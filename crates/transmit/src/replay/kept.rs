@@ -92,12 +92,10 @@ impl<S: Source> Source for Kept<S> {
         Ok(batch)
     }
 
-    /// Since it was last begun.
+    /// Since it was last begun. What was turned away the first time counts again, as if it were read again.
     fn stats(&mut self) -> Result<Stats> {
-        let again = |delivered| Stats { seen: delivered, delivered, ..Stats::default() };
         match self.state {
-            State::Rewound => Ok(again(0)),
-            State::Again => Ok(again(self.descriptors.len() as u64)),
+            State::Rewound => Ok(Stats::default()),
             _ => self.source.stats(),
         }
     }
@@ -122,15 +120,19 @@ mod tests {
 
     #[test]
     fn what_was_kept_comes_again_and_again() {
-        let mut kept = Kept::new(Packets::new(&[(1, 60), (2, 0), (3, 61)]), 1000);
+        let mut packets = Packets::new(&[(1, 60), (2, 0), (3, 61)]);
+        packets.filtered = 2;
+        let mut kept = Kept::new(packets, 1000);
         assert!(!kept.rewind(), "not at its end");
         let first = drain(&mut kept);
         assert_eq!(first.len(), 3);
+        let stats = kept.stats().unwrap();
+        assert_eq!((stats.delivered, stats.filtered), (3, 2));
         for _ in 0..2 {
             assert!(kept.rewind());
-            assert_eq!(kept.stats().unwrap().delivered, 0);
+            assert_eq!(kept.stats().unwrap(), Stats::default());
             assert_eq!(drain(&mut kept), first);
-            assert_eq!(kept.stats().unwrap().delivered, 3);
+            assert_eq!(kept.stats().unwrap(), stats);
         }
     }
 

@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::Duration;
 
-use linerate_base::{Batch, Result, Sink, Source};
+use linerate_base::{Batch, Result, Sink, Source, Timestamp};
 
 use super::timing::Timetable;
 use super::{Frames, Skipped, Timing};
@@ -21,6 +21,8 @@ pub struct Plan {
     pub count: Option<u64>,
     /// For how long packets are due.
     pub duration: Option<Duration>,
+    /// Waits for no packet, but tells the sink when each is due, in the recorded time of the first: for savefiles.
+    pub at_once: bool,
 }
 
 /// A wait in which there is time to flush: sinks are patient for as long.
@@ -62,6 +64,8 @@ pub struct Replayer<'a> {
     timetable: Timetable,
     /// Started when the first packet is at hand.
     clock: Option<Clock>,
+    /// What is due at 0 was recorded then.
+    began: Timestamp,
     counts: Counts,
     wire_bits: u64,
 }
@@ -73,8 +77,8 @@ impl<'a> Replayer<'a> {
     /// For a pace that makes no sense.
     pub fn new(plan: &'a Plan, sink: &'a mut dyn Sink) -> Result<Self> {
         let timetable = Timetable::new(&plan.timing)?;
-        let (clock, counts, wire_bits) = (None, Counts::default(), 0);
-        Ok(Self { plan, sink, timetable, clock, counts, wire_bits })
+        let (counts, wire_bits, began) = (Counts::default(), 0, Timestamp::EPOCH);
+        Ok(Self { plan, sink, timetable, clock: None, began, counts, wire_bits })
     }
 
     /// Sends what comes from `source`. Says why the plan is at its end; `None` when only the source is.
@@ -114,12 +118,13 @@ impl<'a> Replayer<'a> {
     fn batch(&mut self, batch: &Batch<'_>, watch: &mut Watch<'_>) -> Result<Option<End>> {
         self.counts.batch = (batch.len(), 0);
         if let Some(first) = batch.get(0) {
-            self.clock.get_or_insert_with(Clock::start);
+            if self.clock.is_none() {
+                (self.clock, self.began) = (Some(Clock::start()), first.time);
+            }
             self.timetable.meet(first.time);
         }
         while self.counts.batch.1 < batch.len() {
-            let now = self.now();
-            self.timetable.catch_up(now);
+            let now = self.turn();
             let early = self.timetable.due().saturating_sub(now);
             self.counts.early = Duration::from_nanos(early);
             if let Some(end) = self.end(watch) {
@@ -132,6 +137,16 @@ impl<'a> Replayer<'a> {
             }
         }
         Ok(None)
+    }
+
+    /// The time by which packets leave now: where nobody waits, that of the packet at hand.
+    fn turn(&mut self) -> u64 {
+        if self.plan.at_once {
+            return self.timetable.due();
+        }
+        let now = self.now();
+        self.timetable.catch_up(now);
+        now
     }
 
     /// Nanoseconds since the first packet was at hand.
@@ -167,6 +182,9 @@ impl<'a> Replayer<'a> {
 
     /// Takes the packets of the batch that are due by `now`, as many as are submitted together at most.
     fn send_due(&mut self, batch: &Batch<'_>, now: u64) -> Result<()> {
+        if self.plan.at_once {
+            self.sink.date(self.began + Duration::from_nanos(now));
+        }
         let left = self.plan.count.map_or(u64::MAX, |count| count - self.counts.submitted);
         let mut slots = self.sink.acquire(usize::try_from(left).unwrap_or(BATCH).min(BATCH))?;
         if slots.room() == 0 {
@@ -210,7 +228,7 @@ mod tests {
 
     fn plan(timing: Timing) -> Plan {
         let frames = Frames { longest: 100, ..Frames::default() };
-        Plan { frames, timing, count: None, duration: None }
+        Plan { frames, timing, count: None, duration: None, at_once: false }
     }
 
     const RECORDED: Timing = Timing::Recorded { speed: Speed::RECORDED, max_gap: None };
@@ -268,6 +286,26 @@ mod tests {
         let (taken, end, _) =
             play(&timed, &mut Packets::new(&[(1, 60), (2_000_000, 60), (hour, 60)]));
         assert_eq!((taken.frames.len(), end.unwrap()), (2, Some(End::Time)));
+    }
+
+    #[test]
+    fn a_savefile_gets_each_packet_at_once_with_the_time_at_which_it_is_due() {
+        let speed = "2x".parse().unwrap();
+        let hour = 3_600_000_000_000;
+        let packets = [(hour, 60), (3 * hour, 61), (3 * hour - 50, 62), (3 * hour + 8, 63)];
+        for (timing, dates) in [
+            (RECORDED, [hour, 3 * hour, 3 * hour, 3 * hour + 8]),
+            (Timing::Recorded { speed, max_gap: None }, [hour, 2 * hour, 2 * hour, 2 * hour + 4]),
+            (
+                Timing::Paced(Pace::new(Rate::Frames(1_000))),
+                [0, 1, 2, 3].map(|seconds| hour + seconds * 1_000_000_000),
+            ),
+        ] {
+            let plan = Plan { at_once: true, ..plan(timing) };
+            let (taken, end, report) = play(&plan, &mut Packets::new(&packets));
+            assert_eq!((end.unwrap(), taken.dates), (None, dates.to_vec()), "{timing:?}");
+            assert_eq!((taken.frames.len(), report.sent.lost), (4, Duration::ZERO));
+        }
     }
 
     #[test]

@@ -11,10 +11,12 @@ use linerate_savefile::{Compression, Format, Options, Output, Writer};
 
 use super::buffer::Buffer;
 
-/// Writes frames to a savefile, with the time at which they came.
+/// Writes frames to a savefile, with the time at which they are due; with that at which they come, where nobody says.
 pub struct FileSink {
     writer: Writer<Output<File>>,
     buffer: Buffer,
+    /// When frames are due, if that is known.
+    due: Option<Timestamp>,
     stats: SinkStats,
 }
 
@@ -37,7 +39,8 @@ impl FileSink {
         };
         let options = Options { format: Format::of_name(&name), ..Options::default() };
         let writer = Writer::new(output, &options, &[interface])?;
-        Ok(Self { writer, buffer: Buffer::new(slots, longest), stats: SinkStats::default() })
+        let (buffer, stats) = (Buffer::new(slots, longest), SinkStats::default());
+        Ok(Self { writer, buffer, due: None, stats })
     }
 
     fn write(&mut self, time: Timestamp) -> Result<()> {
@@ -67,15 +70,23 @@ impl FileSink {
     }
 }
 
+fn now() -> Timestamp {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    Timestamp::EPOCH + since.unwrap_or_default()
+}
+
 impl Sink for FileSink {
     fn acquire(&mut self, most: usize) -> Result<Slots<'_>> {
         Ok(self.buffer.acquire(most))
     }
 
+    fn date(&mut self, due: Timestamp) {
+        self.due = Some(due);
+    }
+
     fn submit(&mut self) -> Result<()> {
-        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         self.stats.submitted += self.buffer.frames().len() as u64;
-        let result = self.write(Timestamp::EPOCH + since.unwrap_or_default());
+        let result = self.write(self.due.unwrap_or_else(now));
         self.buffer.clear();
         self.stats.refused = self.stats.submitted - self.stats.sent;
         result

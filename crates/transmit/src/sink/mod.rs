@@ -23,3 +23,4 @@ mod xdp;
 pub use file::FileSink;
 pub(crate) use open::is_about_live;
 pub use open::{Backend, Config, Opened, open, open_fast};
+pub(crate) use wire::gone;

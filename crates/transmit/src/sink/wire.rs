@@ -94,8 +94,7 @@ impl Wire {
     }
 
     fn gone(&self) -> Error {
-        let answered = "the interface was deleted, or moved to another namespace";
-        Error::new(ErrorKind::Gone, self.asked(), answered)
+        gone(self.asked())
     }
 
     /// The device keeps frames for too long.
@@ -121,6 +120,13 @@ impl Wire {
             _ => Error::system(self.asked(), error),
         }
     }
+}
+
+/// The interface that was `asked` to send is not there any more.
+pub(crate) fn gone(asked: String) -> Error {
+    let answered = "the interface was deleted, or moved to another namespace";
+    Error::new(ErrorKind::Gone, asked, answered)
+        .advise("make it anew and send again; an end of a veth pair goes when the other end or its namespace does")
 }
 
 /// Makes an attempt again and again until it succeeds; false when it did not for too long.

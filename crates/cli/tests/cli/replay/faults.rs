@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use linerate_lab::{Child, Host, need};
 use serde_json::Value;
 
-use super::{ETHERNET, FRAME, SECOND, at, bytes, captured, pcap, replay, report};
-use crate::support::{Finished, LINERATE, linerate, quiet_pair, text};
+use super::{ETHERNET, FRAME, SECOND, at, bytes, captured, pcap, pcapng, replay, report};
+use crate::support::{Finished, LINERATE, count, linerate, live_pair, quiet_pair, text};
 
 /// `linerate replay` of a file, begun.
 fn begin(host: &Host, args: &[&str]) -> Child {
@@ -87,6 +87,48 @@ fn a_link_type_that_the_interface_does_not_have_is_refused_or_carried() {
 }
 
 #[test]
+fn of_a_pcapng_file_with_several_link_types_each_packet_is_sent_as_its_own() {
+    let Some(lab) = quiet_pair() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let [whole, file, out, expected] = ["whole.pcap", "f.pcapng", "out.pcapng", "expected.pcap"]
+        .map(|name| folder.path().join(name));
+    let addresses = "src=\"02:00:00:00:00:01\", dst=\"02:00:00:00:00:99\"";
+    let packets =
+        format!("Ether({addresses})/IP(dst=\"10.9.9.9\", src=\"10.9.9.8\")/UDP(sport=1, dport=2)");
+    linerate(["send", "-i", "lo", "-w", text(&whole), &packets]).success();
+    let frame = &fs::read(&whole).unwrap()[24 + 16..];
+    let ip = &frame[14..];
+    let (raw, radiotap) = (101, 127);
+    let written = [(2, frame), (0, &FRAME[..]), (1, ip), (0, frame), (1, ip)];
+    fs::write(&file, pcapng(&[ETHERNET, raw, radiotap], &written)).unwrap();
+    let addresses = ["--mac-dst", "02:00:00:00:00:99", "--mac-src", "02:00:00:00:00:01"];
+    for (args, skipped, filtered, sent) in [
+        (&[][..], 3, 0, &[&FRAME[..], frame][..]),
+        (&addresses, 1, 0, &[&FRAME, frame, frame, frame]),
+        (
+            &["-f", "udp dst port 2", addresses[0], addresses[1], addresses[2], addresses[3]],
+            0,
+            2,
+            &[frame; 3],
+        ),
+    ] {
+        let args = [&["--json", "-r", "1000"], args, &[text(&file)]].concat();
+        let done = captured(&lab, &out, |a| replay(a, &args).success());
+        let report = report(&done);
+        assert_eq!(report["skipped"]["link_type"], skipped, "{report}");
+        assert_eq!(
+            (&report["read"], &report["filtered"]),
+            (&5.into(), &filtered.into()),
+            "{report}"
+        );
+        assert_eq!(count(&out), sent.len() as u64);
+        let sent: Vec<_> = sent.iter().map(|data| (0, *data, data.len() as u32)).collect();
+        fs::write(&expected, pcap(ETHERNET, &sent)).unwrap();
+        assert_eq!(bytes(&[&out].map(Clone::clone)), bytes(&[expected.clone()]));
+    }
+}
+
+#[test]
 fn what_comes_before_damage_is_sent() {
     let Some(lab) = quiet_pair() else { return };
     let folder = tempfile::tempdir().unwrap();
@@ -154,6 +196,31 @@ fn a_link_that_goes_down_ends_it_with_the_balance() {
     assert_eq!(done.code(), 1);
     assert!(done.stderr.contains("the interface went down"), "{done:?}");
     assert!(report(&done)["sent"].as_u64() >= Some(100));
+}
+
+#[test]
+fn a_killed_replay_leaves_nothing_that_sends() {
+    let Some(lab) = live_pair() else { return };
+    let [a, b] = ["a", "b"].map(|name| lab.host(name));
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("f.pcap");
+    fs::write(&file, at(&[0, 1])).unwrap();
+    for backend in ["live", "xdp", "ring", "mmsg", "socket"] {
+        let args = ["--backend", backend, "-r", "2000"];
+        let before = a.counters().unwrap().sent;
+        let child = begin(a, &[&args[..], &["--loop", "forever", text(&file)]].concat());
+        until_sent(a, before, 100);
+        // A child that is dropped is killed.
+        drop(child);
+        let (start, mut last) = (Instant::now(), 0);
+        while std::mem::replace(&mut last, a.counters().unwrap().sent) != last {
+            assert!(start.elapsed() < Duration::from_secs(30), "{backend}: somebody still sends");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        assert_eq!([a, b].map(|host| host.state().unwrap().xdp_program), [None; 2], "{backend}");
+        let done = replay(a, &[&["--json"], &args[..], &[text(&file)]].concat()).success();
+        assert_eq!(report(&done)["sent"], 2, "{backend}: {done:?}");
+    }
 }
 
 #[test]
