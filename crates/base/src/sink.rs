@@ -19,19 +19,19 @@ pub trait Sink {
     /// has no use for it.
     fn date(&mut self, _due: Timestamp) {}
 
-    /// Hands over the frames that were filled. Where there is no room for them it waits for a moment; frames that
-    /// found none count as refused.
+    /// Hands over the frames that were filled. What finds no room is kept, or counts as refused.
     ///
     /// # Errors
     /// When the interface is gone or down, a frame is too long, the disk is full. The frames that were not
     /// taken then count as refused.
     fn submit(&mut self) -> Result<()>;
 
-    /// Waits until nothing is pending.
+    /// Waits until nothing is pending, or `stop`, which is asked every 50 ms or more often, says true: frames that
+    /// the device has not begun to take then count as refused, the others as sent.
     ///
     /// # Errors
     /// As for [`submit`](Self::submit).
-    fn flush(&mut self) -> Result<()>;
+    fn flush(&mut self, stop: &mut dyn FnMut() -> bool) -> Result<()>;
 
     /// What became of every frame submitted so far.
     fn stats(&self) -> SinkStats;
@@ -50,8 +50,8 @@ impl<S: Sink + ?Sized> Sink for Box<S> {
         (**self).submit()
     }
 
-    fn flush(&mut self) -> Result<()> {
-        (**self).flush()
+    fn flush(&mut self, stop: &mut dyn FnMut() -> bool) -> Result<()> {
+        (**self).flush(stop)
     }
 
     fn stats(&self) -> SinkStats {

@@ -71,7 +71,7 @@ pub fn run(plan: &Plan<'_>, sink: &mut dyn Sink, stop: &Stop<'_>) -> (Report, Re
         Err(error) => return (Report::default(), Err(error)),
     };
     let sent = sender.send(sink, stop);
-    let flushed = sink.flush();
+    let flushed = sink.flush(&mut || stop());
     let report = Report {
         stats: sink.stats(),
         wire_bits: sender.wire_bits,

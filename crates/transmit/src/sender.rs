@@ -2,7 +2,7 @@
 
 use linerate_base::{Result, Sink};
 
-use crate::live::{self, Live};
+use crate::live::{self, Live, Stamp};
 use crate::run::{Plan, Report, Stop, run};
 use crate::sink::{self, Backend, Config, Opened};
 
@@ -32,40 +32,46 @@ impl Sender {
     /// # Errors
     /// As [`Live::new`] and [`sink::open`].
     pub fn open(plan: &Plan<'_>, name: &str, backend: Option<Backend>) -> Result<Self> {
-        match backend {
-            Some(Backend::Live) => Self::live(plan, name),
-            None if is_fast(plan) || plan.threads > 1 => match Self::live(plan, name) {
-                Err(error) if sink::is_about_live(&error) => {
-                    let mut sender = Self::sink(plan, name, None)?;
-                    let note = format!("not by live frames, which are faster: {error}");
-                    sender.notes.insert(0, note);
-                    Ok(sender)
-                }
-                opened => opened,
-            },
-            _ => Self::sink(plan, name, backend),
-        }
-    }
-
-    /// Has a program make the frames where it can; else it sends those that user space makes.
-    fn live(plan: &Plan<'_>, name: &str) -> Result<Self> {
+        let is_live = match backend {
+            None => is_fast(plan) || plan.threads > 1,
+            Some(backend) => backend == Backend::Live,
+        };
         match live::suits(plan) {
-            Ok(stamp) => {
-                let engine = Engine::Live(Live::new(plan, &stamp, name)?);
-                Ok(Self { engine, backend: Backend::Live, notes: Vec::new() })
-            }
+            _ if !is_live => Self::sink(plan, name, backend, sink::open),
+            Ok(stamp) => Self::live(plan, &stamp, name, backend),
             Err(reason) => {
-                let mut sender = Self::sink(plan, name, Some(Backend::Live))?;
-                sender
-                    .notes
-                    .push(format!("user space makes the packets, not the kernel: {reason}"));
+                let mut sender = Self::sink(plan, name, backend, sink::open_fast)?;
+                if sender.backend == Backend::Live {
+                    let note = format!("user space makes the packets, not the kernel: {reason}");
+                    sender.notes.push(note);
+                }
                 Ok(sender)
             }
         }
     }
 
-    fn sink(plan: &Plan<'_>, name: &str, backend: Option<Backend>) -> Result<Self> {
-        let opened = sink::open(&Config {
+    /// Has a program make the frames.
+    fn live(plan: &Plan<'_>, stamp: &Stamp, name: &str, backend: Option<Backend>) -> Result<Self> {
+        match Live::new(plan, stamp, name) {
+            Err(error) if backend.is_none() && sink::is_about_live(&error) => {
+                let mut sender = Self::sink(plan, name, None, sink::open)?;
+                sender.notes.insert(0, sink::not_live(&error));
+                Ok(sender)
+            }
+            live => {
+                let engine = Engine::Live(live?);
+                Ok(Self { engine, backend: Backend::Live, notes: Vec::new() })
+            }
+        }
+    }
+
+    fn sink(
+        plan: &Plan<'_>,
+        name: &str,
+        backend: Option<Backend>,
+        open: fn(&Config) -> Result<Opened>,
+    ) -> Result<Self> {
+        let opened = open(&Config {
             interface: name.to_owned(),
             backend,
             queue: 0,

@@ -224,7 +224,7 @@ fn sampled_times_are_of_now_in_order_and_fewer_than_packets() {
         assert!(times.is_sorted(), "{backend}");
         assert!(before <= times[0] && times[1999] <= now().as_nanos() as i64, "{backend}");
         times.dedup();
-        assert!((250..2000).contains(&times.len()), "{backend}: {} times", times.len());
+        assert!((125..2000).contains(&times.len()), "{backend}: {} times", times.len());
     }
 }
 

@@ -104,7 +104,7 @@ fn carry_out(
     output::tell(format_args!("replaying on {}, back end {backend}", args.interface));
     let mut replayer = Replayer::new(plan, sink)?;
     let played = files.play(&mut replayer, &requests);
-    let (report, flushed) = replayer.finish(played.as_ref().ok().copied());
+    let (report, flushed) = replayer.finish(played.as_ref().ok().copied(), &mut || requests.stop());
     let facts = summary::Facts {
         interface: &args.interface,
         backend,

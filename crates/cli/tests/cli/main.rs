@@ -17,6 +17,7 @@ mod rotation;
 mod seen;
 mod send;
 mod send_faults;
+mod send_live;
 mod stat;
 mod support;
 mod threads;

@@ -19,7 +19,7 @@ pub(crate) fn send(host: &Host, args: &[&str]) -> Finished {
 }
 
 /// Sends while the other host captures to a file, and returns what `send` said.
-fn sent_to(lab: &Lab, file: &Path, args: &[&str]) -> Finished {
+pub(crate) fn sent_to(lab: &Lab, file: &Path, args: &[&str]) -> Finished {
     let capture = Live::start(lab.host("b"), &["-Q", "in", "-w", text(file)]);
     let done = send(lab.host("a"), args).success();
     std::thread::sleep(Duration::from_millis(200));

@@ -168,6 +168,35 @@ fn a_queue_without_room_loses_nothing_uncounted() {
     }
 }
 
+/// A megabit a second: what waits for the device would need seconds to leave. AF_XDP goes past the queue.
+#[test]
+fn an_interrupt_does_not_wait_for_a_slow_device() {
+    let Some(lab) = quiet_pair() else { return };
+    if !need::program("tc", "iproute2") {
+        return;
+    }
+    let (a, b) = (lab.host("a"), lab.host("b"));
+    let mut queue = a.command("tc");
+    queue.args(["qdisc", "replace", "dev", a.interface(), "root", "tbf"]);
+    finish(queue.args(["rate", "1mbit", "burst", "5000", "limit", "3000"])).success();
+    for backend in ["ring", "mmsg", "socket"] {
+        let before = received(b);
+        let mut command = a.command(LINERATE);
+        command.args(["send", "-i", a.interface(), "--backend", backend, "--json", "-r", "max"]);
+        let packets = format!("{PACKETS}/Raw(size=1400)");
+        command.args(["--for", "1h", &packets]).stderr(Stdio::piped());
+        let child = Child::start(command).unwrap();
+        eventually(|| received(b) > before);
+        child.interrupt().unwrap();
+        let record = record(&wait(child).success());
+        assert_eq!(record["end"], "stopped", "{backend}");
+        assert!(record["refused"].as_u64().unwrap() > 0, "{backend}: it waited: {record}");
+        let sent = record["sent"].as_u64().unwrap();
+        eventually(|| received(b) - before >= sent);
+        assert_eq!(received(b) - before, sent, "{backend}: {record}");
+    }
+}
+
 #[test]
 fn a_next_hop_is_asked_for_its_hardware_address() {
     let Some(lab) = need::root().then(|| Lab::pair().unwrap()) else { return };

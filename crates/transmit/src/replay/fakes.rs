@@ -101,7 +101,7 @@ impl Sink for Taken {
         Ok(())
     }
 
-    fn flush(&mut self) -> Result<()> {
+    fn flush(&mut self, _: &mut dyn FnMut() -> bool) -> Result<()> {
         Ok(())
     }
 

@@ -98,12 +98,17 @@ impl<'a> Replayer<'a> {
         }
     }
 
-    /// Waits until nothing is pending, and says what became of everything; `end` is why it ended, `None` for an error.
+    /// Waits until nothing is pending, or `stop` says true, and says what became of everything; `end` is why it ended,
+    /// `None` for an error.
     ///
     /// # Errors
     /// Those of the sink.
-    pub fn finish(mut self, end: Option<End>) -> (Report, Result<()>) {
-        let flushed = self.sink.flush();
+    pub fn finish(
+        mut self,
+        end: Option<End>,
+        stop: &mut dyn FnMut() -> bool,
+    ) -> (Report, Result<()>) {
+        let flushed = self.sink.flush(stop);
         let sent = run::Report {
             stats: self.sink.stats(),
             wire_bits: self.wire_bits,
@@ -131,7 +136,7 @@ impl<'a> Replayer<'a> {
                 return Ok(Some(end));
             }
             if early > 0 {
-                self.wait()?;
+                self.wait(watch)?;
             } else {
                 self.send_due(batch, now)?;
             }
@@ -171,9 +176,9 @@ impl<'a> Replayer<'a> {
     }
 
     /// Waits for the packet at hand, or for a nap. Before a long wait, what the device had no room for is pressed on it.
-    fn wait(&mut self) -> Result<()> {
+    fn wait(&mut self, watch: &mut Watch<'_>) -> Result<()> {
         if self.counts.early > FLUSH && self.sink.stats().pending > 0 {
-            self.sink.flush()?;
+            self.sink.flush(&mut || watch(&self.counts))?;
         }
         let due = self.timetable.due();
         self.clock.iter_mut().for_each(|clock| clock.wait(due));
@@ -238,7 +243,7 @@ mod tests {
         let mut taken = Taken::new();
         let mut replayer = Replayer::new(plan, &mut taken).unwrap();
         let end = replayer.play(source, &mut |_| false);
-        let (report, flushed) = replayer.finish(None);
+        let (report, flushed) = replayer.finish(None, &mut || false);
         flushed.unwrap();
         let Counts { taken: all, submitted, skipped, .. } = report.counts;
         assert_eq!(all, submitted + skipped.total());

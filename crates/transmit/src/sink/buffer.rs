@@ -8,6 +8,10 @@ pub(super) struct Buffer {
     bytes: Vec<u8>,
     stride: usize,
     lengths: Vec<u32>,
+    /// Frames at the beginning of the row that have left.
+    gone: usize,
+    /// Of no frames.
+    none: Vec<u32>,
 }
 
 /// Slots of a power of two would all begin in the same sets of the processor's caches: one line more moves each to
@@ -18,22 +22,37 @@ impl Buffer {
     /// Of `slots` frames with up to `longest` bytes.
     pub(super) fn new(slots: usize, longest: usize) -> Self {
         let stride = longest.next_multiple_of(LINE) + LINE;
-        Self { bytes: vec![0; slots * stride], stride, lengths: Vec::with_capacity(slots) }
+        let (bytes, lengths) = (vec![0; slots * stride], Vec::with_capacity(slots));
+        Self { bytes, stride, lengths, gone: 0, none: Vec::new() }
     }
 
+    /// Slots for frames in the place of those that were there.
     pub(super) fn acquire(&mut self, most: usize) -> Slots<'_> {
+        self.gone = 0;
         let end = self.bytes.len().min(most.saturating_mul(self.stride));
         Slots::new(&mut self.bytes[..end], self.stride, 0, &mut self.lengths)
     }
 
-    /// The frames that were filled in.
+    /// No slots: those there are hold frames.
+    pub(super) fn none(&mut self) -> Slots<'_> {
+        Slots::new(&mut [], self.stride, 0, &mut self.none)
+    }
+
+    /// The frames that were filled in and have not left.
     pub(super) fn frames(&self) -> impl ExactSizeIterator<Item = &[u8]> {
         let slots = self.bytes.chunks(self.stride);
-        self.lengths.iter().zip(slots).map(|(length, slot)| &slot[..*length as usize])
+        let frames = self.lengths.iter().zip(slots).skip(self.gone);
+        frames.map(|(length, slot)| &slot[..*length as usize])
+    }
+
+    /// The first so many of the frames have left.
+    pub(super) fn leave(&mut self, frames: usize) {
+        self.gone += frames;
     }
 
     pub(super) fn clear(&mut self) {
         self.lengths.clear();
+        self.gone = 0;
     }
 }
 
@@ -54,7 +73,11 @@ mod tests {
         }
         assert_eq!(slots.room(), 0);
         assert_eq!(buffer.frames().collect::<Vec<_>>(), [[1], [2]]);
+        buffer.leave(1);
+        assert_eq!(buffer.none().room(), 0);
+        assert_eq!(buffer.frames().collect::<Vec<_>>(), [[2]]);
         buffer.clear();
         assert_eq!(buffer.frames().len(), 0);
+        assert_eq!(buffer.acquire(9).room(), 4);
     }
 }

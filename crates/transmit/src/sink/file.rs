@@ -92,7 +92,7 @@ impl Sink for FileSink {
         result
     }
 
-    fn flush(&mut self) -> Result<()> {
+    fn flush(&mut self, _: &mut dyn FnMut() -> bool) -> Result<()> {
         self.writer.flush()
     }
 

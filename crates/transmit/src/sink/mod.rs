@@ -7,9 +7,9 @@
 //! - `socket`: send(2), a system call for each frame
 //! - `file`: a savefile
 //!
-//! All promise that `submitted = sent + refused + pending` at any time. Where a device has no room they wait for it
-//! for 50 ms before they count frames as refused; rings keep frames until they are flushed, and lend no slots
-//! while they are full; `live` learns afterwards, from the device's count of lost frames. A device that takes a frame may
+//! All promise that `submitted = sent + refused + pending` at any time. Where a device has no room they keep frames, and
+//! lend no slots meanwhile, so that the caller waits, and can end it; once flushed they wait for as long as frames
+//! leave, and count them as refused when none has for 50 ms. `live` learns afterwards, from the device's count of lost frames. A device that takes a frame may
 //! still lose it; its own counters tell.
 
 mod buffer;
@@ -21,6 +21,6 @@ mod wire;
 mod xdp;
 
 pub use file::FileSink;
-pub(crate) use open::is_about_live;
 pub use open::{Backend, Config, Opened, open, open_fast};
+pub(crate) use open::{is_about_live, not_live};
 pub(crate) use wire::gone;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use linerate_base::{Error, ErrorKind, Result, Sink};
-use linerate_sys::packet_send;
+use linerate_sys::{cpu, packet_send};
 
 use super::ring::{PacketRing, RingSink};
 use super::socket::{self, SocketSink};
@@ -107,20 +107,42 @@ pub fn open(config: &Config) -> Result<Opened> {
     })
 }
 
-/// Opens a sink for more frames than system calls can send: by `live` where it works and nothing else is asked for.
+/// Opens a sink for more frames than system calls can send: by `live` where it works, there is a core for its program,
+/// and nothing else is asked for.
 ///
 /// # Errors
 /// As [`open`].
 pub fn open_fast(config: &Config) -> Result<Opened> {
-    let backend = config.backend.or(Some(Backend::Live));
-    match open(&Config { backend, ..config.clone() }) {
-        Err(error) if config.backend.is_none() && is_about_live(&error) => {
+    if config.backend.is_some() {
+        return open(config);
+    }
+    match two_cores(config).and_then(|()| one(config, Backend::Live)) {
+        Err(error) if is_about_live(&error) => {
             let mut opened = open(config)?;
-            opened.notes.insert(0, format!("not by live frames, which are faster: {error}"));
+            opened.notes.insert(0, not_live(&error));
             Ok(opened)
         }
         opened => opened,
     }
+}
+
+/// On one core the program and who fills its ring would wait for each other.
+fn two_cores(config: &Config) -> Result<()> {
+    if cpu::allowed()?.len() > 1 {
+        return Ok(());
+    }
+    let asked = format!("send on {} by live frames", config.interface);
+    Err(Error::new(
+        ErrorKind::Unsupported,
+        asked,
+        "this process may use one core, and they take two",
+    )
+    .advise("`--backend live` has them all the same"))
+}
+
+/// The note that another way out was taken.
+pub(crate) fn not_live(error: &Error) -> String {
+    format!("not by live frames, which are faster: {error}")
 }
 
 /// True for errors that only `live` has.

@@ -1,6 +1,7 @@
 //! Frames in memory shared with the kernel, one system call for all that wait there.
 
 use std::collections::VecDeque;
+use std::convert::Infallible;
 use std::io;
 
 use linerate_base::{Result, Sink, SinkStats, Slots};
@@ -8,7 +9,7 @@ use linerate_sys::packet_socket::PacketSocket;
 use linerate_sys::packet_tx_ring::{HEAD, TxRing};
 use linerate_sys::xsk::Outcome;
 
-use super::wire::{Wire, patiently};
+use super::wire::{Wire, drain, patiently};
 
 /// A row of slots that process and kernel share. Frames leave in the order in which they were submitted.
 pub(super) trait Ring {
@@ -103,26 +104,26 @@ impl<R: Ring> RingSink<R> {
         Self { wire, ring, lengths: Vec::new(), pending: VecDeque::new(), stats }
     }
 
-    /// Has the kernel send what waits in the ring; what finds no room goes on waiting. True when nothing does.
-    fn kick(&mut self) -> Result<bool> {
+    /// Has the kernel send what waits in the ring; what finds no room goes on waiting.
+    fn kick(&mut self) -> Result<()> {
         let kicked = self.ring.kick();
         self.complete();
         kicked.map_err(|error| {
             self.give_up();
             self.wire.explain(error)
-        })?;
-        Ok(self.pending.is_empty())
+        })
     }
 
     /// Takes note of what the driver is done with.
     fn complete(&mut self) {
         let Self { ring, pending, stats, .. } = self;
         ring.complete(&mut |outcome| {
-            let length = pending.pop_front().map_or(0, u64::from);
+            // What was let go has been counted.
+            let Some(length) = pending.pop_front() else { return };
             match outcome {
                 Outcome::Sent => {
                     stats.sent += 1;
-                    stats.sent_bytes += length;
+                    stats.sent_bytes += u64::from(length);
                 }
                 Outcome::Lost => stats.refused += 1,
             }
@@ -136,6 +137,17 @@ impl<R: Ring> RingSink<R> {
         self.pending.truncate(self.pending.len() - refused);
         self.stats.refused += refused as u64;
         self.stats.pending = self.pending.len() as u64;
+    }
+
+    /// Waits for a moment for what the device has begun to send; the rest leaves when nobody waits any more.
+    fn let_go(&mut self) {
+        let Ok(_) = patiently(|| {
+            self.complete();
+            Ok::<_, Infallible>(self.pending.is_empty())
+        });
+        self.stats.sent += self.pending.len() as u64;
+        self.stats.sent_bytes += self.pending.drain(..).map(u64::from).sum::<u64>();
+        self.stats.pending = 0;
     }
 
     /// Hands over the filled frames, up to the first that does not fit; what is wrong with that one.
@@ -171,13 +183,15 @@ impl<R: Ring> Sink for RingSink<R> {
     }
 
     /// As long as frames leave it goes on; when for a moment none does, the rest is taken back.
-    fn flush(&mut self) -> Result<()> {
-        let mut left = usize::MAX;
-        while self.pending.len() < left && !self.kick()? {
-            left = self.pending.len();
-            patiently(|| self.kick().map(|_| self.pending.len() < left))?;
-        }
+    fn flush(&mut self, stop: &mut dyn FnMut() -> bool) -> Result<()> {
+        let is_stopped = drain(stop, || {
+            self.kick()?;
+            Ok(self.pending.len())
+        })?;
         self.give_up();
+        if is_stopped {
+            self.let_go();
+        }
         match self.pending.len() {
             0 => Ok(()),
             held => Err(self.wire.held(held)),

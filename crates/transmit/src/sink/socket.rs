@@ -7,7 +7,7 @@ use linerate_sys::packet_send;
 use linerate_sys::packet_socket::{Level, PacketSocket};
 
 use super::buffer::Buffer;
-use super::wire::{Wire, patiently};
+use super::wire::{Wire, drain};
 
 /// Sends frames, so many at most with one system call.
 #[derive(Debug)]
@@ -28,42 +28,71 @@ impl SocketSink {
         Ok(Self { wire, socket, buffer, most, stats: SinkStats::default() })
     }
 
+    /// Sends what finds room; the rest waits.
     fn send(&mut self) -> Result<()> {
+        let sent = self.send_frames();
+        self.stats.pending = self.buffer.frames().len() as u64;
+        sent.map_err(|error| {
+            self.give_up();
+            self.wire.explain(error)
+        })
+    }
+
+    fn send_frames(&mut self) -> io::Result<()> {
         let frames: Vec<_> = self.buffer.frames().map(IoSlice::new).collect();
-        let mut rest = frames.as_slice();
-        while !rest.is_empty() {
-            let next = &rest[..rest.len().min(self.most)];
-            let mut taken = 0;
-            let attempt = patiently(|| {
-                taken = packet_send::send(&self.socket, next)?;
-                Ok(taken > 0)
-            });
-            if !attempt.map_err(|error| self.wire.explain(error))? {
-                break;
+        let (mut gone, mut bytes) = (0, 0);
+        let ended = loop {
+            let rest = &frames[gone..];
+            if rest.is_empty() {
+                break Ok(());
             }
-            self.stats.sent += taken as u64;
-            self.stats.sent_bytes += next[..taken].iter().map(|f| f.len() as u64).sum::<u64>();
-            rest = &rest[taken..];
-        }
-        Ok(())
+            match packet_send::send(&self.socket, &rest[..rest.len().min(self.most)]) {
+                Ok(0) => break Ok(()),
+                Ok(taken) => {
+                    bytes += rest[..taken].iter().map(|frame| frame.len() as u64).sum::<u64>();
+                    gone += taken;
+                }
+                Err(error) => break Err(error),
+            }
+        };
+        self.buffer.leave(gone);
+        self.stats.sent += gone as u64;
+        self.stats.sent_bytes += bytes;
+        ended
+    }
+
+    fn give_up(&mut self) {
+        self.stats.refused += self.buffer.frames().len() as u64;
+        self.stats.pending = 0;
+        self.buffer.clear();
     }
 }
 
 impl Sink for SocketSink {
     fn acquire(&mut self, most: usize) -> Result<Slots<'_>> {
-        Ok(self.buffer.acquire(most))
+        if self.stats.pending > 0 {
+            self.submit()?;
+        }
+        Ok(if self.stats.pending > 0 { self.buffer.none() } else { self.buffer.acquire(most) })
     }
 
     fn submit(&mut self) -> Result<()> {
-        self.stats.submitted += self.buffer.frames().len() as u64;
-        let result = self.wire.watch().and_then(|()| self.send());
-        self.buffer.clear();
-        self.stats.refused = self.stats.submitted - self.stats.sent;
-        result
+        // Frames were lent room only where none waited.
+        self.stats.submitted += self.buffer.frames().len() as u64 - self.stats.pending;
+        if let Err(error) = self.wire.watch() {
+            self.give_up();
+            return Err(error);
+        }
+        self.send()
     }
 
-    fn flush(&mut self) -> Result<()> {
-        Ok(())
+    fn flush(&mut self, stop: &mut dyn FnMut() -> bool) -> Result<()> {
+        let flushed = drain(stop, || {
+            self.send()?;
+            Ok(self.buffer.frames().len())
+        });
+        self.give_up();
+        flushed.map(drop)
     }
 
     fn stats(&self) -> SinkStats {

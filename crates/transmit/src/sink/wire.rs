@@ -146,6 +146,29 @@ pub(super) fn patiently<E>(
     Ok(true)
 }
 
+/// Makes an attempt, which says how many frames still wait, again and again: until none does, for too long none has left,
+/// or `stop` says true; whether it did.
+///
+/// # Errors
+/// Those of the attempt.
+pub(super) fn drain(
+    stop: &mut dyn FnMut() -> bool,
+    mut attempt: impl FnMut() -> Result<usize>,
+) -> Result<bool> {
+    let (mut left, mut is_stopped) = (usize::MAX, false);
+    loop {
+        let before = left;
+        let goes_on = patiently(|| {
+            is_stopped = stop();
+            left = attempt()?;
+            Ok::<_, Error>(is_stopped || left < before)
+        })?;
+        if is_stopped || left == 0 || !goes_on {
+            return Ok(is_stopped);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -160,6 +183,23 @@ mod tests {
         assert_eq!(succeeded, Ok::<_, ()>(true));
         assert_eq!(patiently(|| Ok::<_, ()>(false)), Ok(false));
         assert_eq!(patiently(|| Err(7)), Err(7));
+    }
+
+    #[test]
+    fn it_is_waited_for_as_long_as_frames_leave() {
+        let waiting = |numbers: &'static [usize]| {
+            let mut numbers = numbers.iter();
+            move || Ok(*numbers.next().unwrap_or(&1))
+        };
+        assert!(!drain(&mut || false, waiting(&[3, 3, 2, 0])).unwrap());
+        assert!(!drain(&mut || false, waiting(&[3, 1])).unwrap(), "it gives up");
+        let mut calls = 0;
+        let mut third = || {
+            calls += 1;
+            calls == 3
+        };
+        assert!(drain(&mut third, waiting(&[9, 8, 7, 6])).unwrap());
+        assert_eq!(calls, 3);
     }
 
     #[test]

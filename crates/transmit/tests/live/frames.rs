@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use linerate_base::{ErrorKind, Result, Sink};
 use linerate_lab::Host;
+use linerate_sys::cpu;
+use linerate_transmit::Sender;
 use linerate_transmit::sink::Backend;
 
 use crate::common::*;
@@ -23,7 +25,7 @@ fn open(host: &Host, longest: usize) -> Box<dyn Sink + Send> {
 /// Submits all frames, and waits until they have left.
 fn send(host: &Host, sink: &mut (dyn Sink + Send), frames: &[Vec<u8>]) -> Result<()> {
     host.run(|| {
-        let sent = submit(sink, frames).and_then(|()| sink.flush());
+        let sent = submit(sink, frames).and_then(|()| sink.flush(&mut || false));
         assert!(sink.stats().balances(), "{:?}", sink.stats());
         sent
     })
@@ -99,8 +101,25 @@ fn what_is_no_frame_is_refused_and_what_comes_before_it_is_sent() {
     let mut sink = open(a, 60);
     let error = send(a, &mut *sink, &[frame(1, 60), vec![0; 13], frame(2, 60)]).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
-    a.run(|| sink.flush()).unwrap();
+    a.run(|| sink.flush(&mut || false)).unwrap();
     assert_eq!((sink.stats().sent, sink.stats().refused), (1, 2));
     let error = open_on(a, Some(Backend::Live), 3073).err().unwrap();
     assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
+}
+
+#[test]
+fn on_one_core_it_is_taken_only_when_asked_for() {
+    let Some(lab) = quiet_pair() else { return };
+    let a = lab.host("a");
+    let text = "Ether(dst='02:00:00:00:00:99')/IP(dst='10.64.0.1')/UDP()/Raw(size=1-9)";
+    let template = template(a, text);
+    let open = |backend| {
+        let sender = a.run(|| Sender::open(&once(&template), a.interface(), backend));
+        sender.unwrap_or_else(|error| panic!("{error}"))
+    };
+    cpu::pin(cpu::allowed().unwrap()[0]).unwrap();
+    let sender = open(None);
+    assert_eq!(sender.backend(), Backend::Ring);
+    assert!(sender.notes()[0].contains("one core"), "{:?}", sender.notes());
+    assert_eq!(open(Some(Backend::Live)).backend(), Backend::Live);
 }

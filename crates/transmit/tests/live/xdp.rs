@@ -110,7 +110,7 @@ fn what_does_not_fit_is_refused_and_the_sink_goes_on() {
     for lengths in [[60, 1515, 60], [60, 0, 60], [60, 13, 60]] {
         push(sink.acquire(3).unwrap(), &lengths);
         assert_eq!(sink.submit().unwrap_err().kind(), ErrorKind::Invalid, "{lengths:?}");
-        sink.flush().unwrap();
+        sink.flush(&mut || false).unwrap();
     }
     // Many rounds of the 64 slots, of which a batch has no more than there are up to the end.
     for _ in 0..100 {
@@ -118,7 +118,7 @@ fn what_does_not_fit_is_refused_and_the_sink_goes_on() {
         let room = slots.room();
         push(slots, &[60; 33][..room]);
         sink.submit().unwrap();
-        sink.flush().unwrap();
+        sink.flush(&mut || false).unwrap();
     }
     let stats = sink.stats();
     assert!(stats.balances() && stats.pending == 0, "{stats:?}");

@@ -58,7 +58,7 @@ impl Sink for Last {
         Ok(())
     }
 
-    fn flush(&mut self) -> Result<()> {
+    fn flush(&mut self, _: &mut dyn FnMut() -> bool) -> Result<()> {
         Ok(())
     }
 
@@ -75,7 +75,7 @@ fn replayed(data: &[u8], rewrite: &Rewrite) -> Vec<u8> {
     let mut last = Last::default();
     let mut replayer = Replayer::new(&plan, &mut last).unwrap();
     replayer.play(&mut One::new(data), &mut |_| false).unwrap();
-    replayer.finish(None).1.unwrap();
+    replayer.finish(None, &mut || false).1.unwrap();
     last.0
 }
 

@@ -140,7 +140,7 @@ fn pump(
         }
         sink.submit()?;
     }
-    Ok(sink.flush()?)
+    Ok(sink.flush(&mut || false)?)
 }
 
 #[cfg(test)]

@@ -69,7 +69,7 @@ impl Sink for RawIpSink {
         Ok(())
     }
 
-    fn flush(&mut self) -> Result<()> {
+    fn flush(&mut self, _: &mut dyn FnMut() -> bool) -> Result<()> {
         Ok(())
     }
 

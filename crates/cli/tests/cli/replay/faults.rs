@@ -102,9 +102,10 @@ fn of_a_pcapng_file_with_several_link_types_each_packet_is_sent_as_its_own() {
     let written = [(2, frame), (0, &FRAME[..]), (1, ip), (0, frame), (1, ip)];
     fs::write(&file, pcapng(&[ETHERNET, raw, radiotap], &written)).unwrap();
     let addresses = ["--mac-dst", "02:00:00:00:00:99", "--mac-src", "02:00:00:00:00:01"];
+    let readdressed = [&frame[..12], &FRAME[12..]].concat();
     for (args, skipped, filtered, sent) in [
         (&[][..], 3, 0, &[&FRAME[..], frame][..]),
-        (&addresses, 1, 0, &[&FRAME, frame, frame, frame]),
+        (&addresses, 1, 0, &[&readdressed, frame, frame, frame]),
         (
             &["-f", "udp dst port 2", addresses[0], addresses[1], addresses[2], addresses[3]],
             0,
@@ -124,7 +125,7 @@ fn of_a_pcapng_file_with_several_link_types_each_packet_is_sent_as_its_own() {
         assert_eq!(count(&out), sent.len() as u64);
         let sent: Vec<_> = sent.iter().map(|data| (0, *data, data.len() as u32)).collect();
         fs::write(&expected, pcap(ETHERNET, &sent)).unwrap();
-        assert_eq!(bytes(&[&out].map(Clone::clone)), bytes(&[expected.clone()]));
+        assert_eq!(bytes(std::slice::from_ref(&out)), bytes(std::slice::from_ref(&expected)));
     }
 }
 

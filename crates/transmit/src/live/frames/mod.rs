@@ -166,7 +166,7 @@ impl Sink for FramesSink {
         published
     }
 
-    fn flush(&mut self) -> Result<()> {
+    fn flush(&mut self, _: &mut dyn FnMut() -> bool) -> Result<()> {
         let counts = self.shared.counts.clone();
         while counts.pending() > 0 {
             self.check()?;
