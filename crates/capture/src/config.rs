@@ -7,7 +7,7 @@ use linerate_base::{LinkType, TimestampSource};
 use linerate_bpf::classic::Program;
 use linerate_bpf::extended::Predicate;
 
-use crate::{Interrupt, Owned};
+use crate::{Interrupt, Owned, UserFilter};
 
 pub use linerate_sys::packet_socket::FanoutMode;
 
@@ -100,7 +100,7 @@ pub struct Filter {
     /// run there.
     pub tap: Option<Predicate>,
     /// For user space, where packets are as they are delivered.
-    pub user: Program,
+    pub user: UserFilter,
 }
 
 /// Which way packets must go to be delivered.

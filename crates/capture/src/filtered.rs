@@ -1,45 +1,49 @@
 //! A filter in user space, around any source.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use linerate_base::{Batch, Descriptor, Direction, Interface, Packet, Result, Source, Stats};
-use linerate_bpf::classic::{Ancillary, Input, Program, ancillary};
+use linerate_base::{Batch, Descriptor, Interface, Matches, Result, Select, Source, Stats};
 
-/// Tells the program for packets of an interface, which is asked once, when its first packet comes;
+/// A filter that runs in user space, shared by all sources that ask it.
+pub type UserFilter = Arc<dyn Select>;
+
+/// Tells the filter for packets of an interface, which is asked once, when its first packet comes;
 /// `None` keeps them all.
-pub type Compile = Box<dyn FnMut(&Interface) -> Result<Option<Program>> + Send>;
+pub type Compile = Box<dyn FnMut(&Interface) -> Result<Option<UserFilter>> + Send>;
 
 /// A source that delivers only the packets of another which a filter keeps.
 ///
 /// For filters that the kernel does not take, and for savefiles. Packets stay where they are: only the
 /// table of a batch is rewritten. Of the batches that come in, those without a packet left go out empty.
-/// A program may ask for the direction of a packet, and in live capture for its interface's number, by
-/// ancillary loads.
+/// A filter may ask for the direction of a packet, and in live capture for its interface's number.
 pub struct Filtered<S> {
     source: S,
     compile: Compile,
     /// By index of the interface.
-    programs: Vec<Option<Program>>,
-    /// What a program is told when it asks for the number of the interface.
+    filters: Vec<Option<UserFilter>>,
+    /// What a filter is told when it asks for the number of the interface.
     interface_index: Option<u32>,
+    matches: Matches,
     kept: Vec<Descriptor>,
     filtered: u64,
 }
 
 impl<S: Source> Filtered<S> {
-    /// Filters the packets of `source` with one program for all interfaces.
-    pub fn new(source: S, program: Program) -> Self {
-        Self::with(source, Box::new(move |_| Ok(Some(program.clone()))))
+    /// Filters the packets of `source` with one filter for all interfaces.
+    pub fn new(source: S, filter: UserFilter) -> Self {
+        Self::with(source, Box::new(move |_| Ok(Some(filter.clone()))))
     }
 
-    /// Filters the packets of each interface with the program that `compile` gives for it, as where
+    /// Filters the packets of each interface with the filter that `compile` gives for it, as where
     /// interfaces have different link types.
     pub fn with(source: S, compile: Compile) -> Self {
         Self {
             source,
             compile,
-            programs: Vec::new(),
+            filters: Vec::new(),
             interface_index: None,
+            matches: Matches::new(),
             kept: Vec::new(),
             filtered: 0,
         }
@@ -65,14 +69,22 @@ impl<S: Source> Source for Filtered<S> {
 
     fn next_batch(&mut self, wait: Duration) -> Result<Option<Batch<'_>>> {
         let Some(batch) = self.source.next_batch(wait)? else { return Ok(None) };
-        for interface in batch.interfaces().iter().skip(self.programs.len()) {
-            self.programs.push((self.compile)(interface)?);
+        for interface in batch.interfaces().iter().skip(self.filters.len()) {
+            self.filters.push((self.compile)(interface)?);
         }
         self.kept.clear();
-        let packets = batch.descriptors().iter().zip(batch.iter());
-        let (programs, interface_index) = (&self.programs, self.interface_index);
-        let kept = packets.filter(|(_, packet)| keeps(programs, interface_index, packet));
-        self.kept.extend(kept.map(|(descriptor, _)| *descriptor));
+        let mut first = 0;
+        for run in batch.descriptors().chunk_by(|one, next| one.interface == next.interface) {
+            match &self.filters[run[0].interface as usize] {
+                Some(filter) => {
+                    let part = batch.slice(first..first + run.len());
+                    filter.select(&part, self.interface_index, &mut self.matches);
+                    self.kept.extend(self.matches.iter().map(|at| run[at]));
+                }
+                None => self.kept.extend_from_slice(run),
+            }
+            first += run.len();
+        }
         self.filtered += (batch.len() - self.kept.len()) as u64;
         Ok(Some(Batch::new(batch.region(), &self.kept, batch.interfaces())))
     }
@@ -89,29 +101,10 @@ impl<S: Source> Source for Filtered<S> {
     }
 }
 
-fn keeps(programs: &[Option<Program>], index: Option<u32>, packet: &Packet<'_>) -> bool {
-    let Some(program) = &programs[packet.interface as usize] else { return true };
-    let ancillary = Ancillary {
-        packet_type: packet_type(packet.direction),
-        interface_index: index,
-        ..Ancillary::default()
-    };
-    program.run(&Input { data: packet.data, length: packet.length, ancillary }) != 0
-}
-
-/// The kernel's number for the way a packet went: of packets that came in, all are to the host.
-fn packet_type(direction: Direction) -> Option<u8> {
-    match direction {
-        Direction::Unknown => None,
-        Direction::In => Some(0),
-        Direction::Out => Some(ancillary::OUTGOING),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use linerate_base::LinkType;
-    use linerate_bpf::classic::{Instruction, opcode};
+    use linerate_base::{Direction, LinkType};
+    use linerate_bpf::classic::{Instruction, Program, opcode};
 
     use super::*;
 
@@ -157,14 +150,14 @@ mod tests {
     }
 
     /// Keeps packets of which `offset` gives `value`.
-    fn equal(offset: u32, value: u32) -> Program {
+    fn equal(offset: u32, value: u32) -> UserFilter {
         let program = vec![
             Instruction::new(opcode::LDB_ABS, offset),
             Instruction::jump(opcode::JEQ_K, value, 0, 1),
             Instruction::new(opcode::RET_K, 1),
             Instruction::new(opcode::RET_K, 0),
         ];
-        Program::new(program).unwrap()
+        Arc::new(Program::new(program).unwrap())
     }
 
     fn run(mut source: Filtered<Bytes>) -> (Vec<(u8, u32)>, Stats) {
@@ -183,18 +176,11 @@ mod tests {
     }
 
     #[test]
-    fn each_interface_has_its_own_program() {
+    fn each_interface_has_its_own_filter() {
         let compile: Compile =
             Box::new(|interface| Ok((interface.link_type == LinkType::RAW).then(|| equal(0, 8))));
         let (packets, _) = run(Filtered::with(Bytes::new(&[7, 8]), compile));
         assert_eq!(packets, [(7, 0), (8, 0), (8, 1)]);
-    }
-
-    #[test]
-    fn a_program_can_ask_for_the_direction() {
-        let outgoing = equal(ancillary::PACKET_TYPE, ancillary::OUTGOING.into());
-        let (packets, _) = run(Filtered::new(Bytes::new(&[1, 2, 3]), outgoing));
-        assert_eq!(packets, [(1, 0), (1, 1), (2, 0), (2, 1)]);
     }
 
     #[test]

@@ -71,7 +71,7 @@ mod xsk;
 
 pub use config::{ANY, Backend, Config, Directions, Fanout, FanoutMode, Filter, MAX_SNAPLEN};
 pub use file::{FileSource, open_file};
-pub use filtered::{Compile, Filtered};
+pub use filtered::{Compile, Filtered, UserFilter};
 pub use interfaces::{Capturable, interfaces, link_types};
 pub use interrupt::Interrupt;
 pub use merged::merge;

@@ -1,11 +1,14 @@
 //! Filters for the commands: the text compiled for where it will run.
 
 use std::net::Ipv4Addr;
+use std::sync::Arc;
 
 use anyhow::Result;
 use linerate::base::{Interface, LinkType};
+use linerate::bpf::classic::Program;
 use linerate::bpf::extended::Predicate;
 use linerate::capture::{self, MAX_SNAPLEN};
+use linerate::exec::Engine;
 use linerate::filter::{self, ErrorKind, Filter, Options, Target};
 
 use crate::exit::usage;
@@ -26,6 +29,15 @@ pub(crate) fn compile(text: &str, options: &Options<'_>) -> Result<Filter> {
     filter::compile(text, options).map_err(|error| explain(&error))
 }
 
+/// A filter for a live capture.
+pub(crate) struct ForCapture {
+    pub(crate) filter: capture::Filter,
+    /// What `-d` shows: the kernel's program, or user space's where the kernel takes none.
+    pub(crate) program: Program,
+    /// Why only user space can run the filter.
+    pub(crate) note: Option<String>,
+}
+
 /// The text compiled for a live capture, on a network with this mask: for the kernel where it can take
 /// it, as part of a tap and of a socket, and for user space. Where only user space can, a note says why.
 ///
@@ -36,7 +48,7 @@ pub(crate) fn for_capture(
     link_type: LinkType,
     snaplen: u32,
     netmask: Option<Ipv4Addr>,
-) -> Result<(capture::Filter, Option<String>)> {
+) -> Result<ForCapture> {
     let options = Options { netmask, ..options(link_type, snaplen) };
     let user = compile(text, &Options { metadata: true, ..options })?;
     let for_target = |target| filter::compile(text, &Options { target, ..options });
@@ -49,8 +61,10 @@ pub(crate) fn for_capture(
         }
         Err(error) => return Err(explain(&error)),
     };
-    let user = user.program().clone();
-    Ok((capture::Filter { text: text.into(), kernel, tap, user }, note))
+    let program = kernel.as_ref().unwrap_or(user.program()).clone();
+    let user = Arc::new(Engine::new(&user));
+    let filter = capture::Filter { text: text.into(), kernel, tap, user };
+    Ok(ForCapture { filter, program, note })
 }
 
 /// The text compiled as part of a program at an interface's hooks.
@@ -67,7 +81,7 @@ pub(crate) fn for_tap(text: &str, options: &Options<'_>) -> Result<Predicate> {
     })
 }
 
-/// Programs for the interfaces of a savefile, each for the link type that it has; none where there is
+/// Filters for the interfaces of a savefile, each for the link type that it has; none where there is
 /// no filter.
 ///
 /// # Errors
@@ -82,7 +96,7 @@ pub(crate) fn for_savefile(text: &str, known: &[Interface]) -> Result<capture::C
     let text = text.to_owned();
     Ok(Box::new(move |interface: &Interface| {
         let filter = filter::compile(&text, &options(interface.link_type, MAX_SNAPLEN))?;
-        Ok(Some(filter.program().clone()))
+        Ok(Some(Arc::new(Engine::new(&filter)) as capture::UserFilter))
     }))
 }
 

@@ -7,7 +7,6 @@ use std::io;
 use std::os::fd::AsFd;
 
 use linerate_base::{Error, ErrorKind, Result, Source, TimestampSource};
-use linerate_bpf::classic::Program;
 use linerate_sys::memory;
 use linerate_sys::packet_socket::{ALL_PROTOCOLS, PacketSocket};
 
@@ -23,7 +22,7 @@ use crate::link::level;
 use crate::open::STAMPING;
 use crate::privilege::explain;
 use crate::threads::receive_queues;
-use crate::{ANY, Backend, Capture, Config, Fanout, FanoutMode, Filtered};
+use crate::{ANY, Backend, Capture, Config, Fanout, FanoutMode, Filtered, UserFilter};
 
 /// Opens `count` sources by rings. They share packets and buffer.
 pub(crate) fn open_rings(config: &Config, count: usize) -> Result<Vec<Capture>> {
@@ -200,8 +199,8 @@ impl<'a> Setup<'a> {
     }
 
     /// Opens the gate to what the filter keeps; where the filter does not run in the kernel, to all,
-    /// and tells the program for user space.
-    fn open_gate(&mut self, socket: &PacketSocket) -> Result<(Gate, Option<Program>)> {
+    /// and tells the filter for user space.
+    fn open_gate(&mut self, socket: &PacketSocket) -> Result<(Gate, Option<UserFilter>)> {
         let (ways, snaplen) = (self.place.ways(self.config), snaplen(self.config));
         let filter = self.config.filter.as_ref();
         if let Some(program) = filter.and_then(|filter| filter.kernel.as_ref()) {
@@ -232,7 +231,7 @@ impl<I: Intake + Send + 'static> Closed<'_, I> {
         let port = Port::new(socket, gate, link, losses, config.interrupt.clone(), inquiry);
         let live = Live::new(port, intake);
         let source: Box<dyn Source + Send> = match user {
-            Some(program) => Box::new(Filtered::new(live, program).on_interface(index)),
+            Some(filter) => Box::new(Filtered::new(live, filter).on_interface(index)),
             None => Box::new(live),
         };
         Ok(Capture { source, backend, hook: None, interface, fanout_group, notes })

@@ -4,7 +4,6 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
 use linerate_base::{Error, ErrorKind, Result, Source, TimestampSource};
-use linerate_bpf::classic;
 use linerate_bpf::extended::{Hook, Instruction, Predicate};
 use linerate_sys::bpf::{
     Link, LoadError, Map, Position, Program, ProgramKind, ProgramSpec, Way, XdpMode,
@@ -26,7 +25,7 @@ use crate::live::setup::check_memory;
 use crate::live::watch::Losses;
 use crate::own::responder::Responder;
 use crate::threads::receive_queues;
-use crate::{Backend, Capture, Config, Filtered, Hook as Taken};
+use crate::{Backend, Capture, Config, Filtered, Hook as Taken, UserFilter};
 
 /// How to attach to the XDP hook.
 #[derive(Clone, Copy, Debug)]
@@ -125,7 +124,7 @@ impl<'a> Build<'a> {
         Ok(sources
             .into_iter()
             .map(|source| Capture {
-                source: filtered(source, user, index),
+                source: filtered(source, user.clone(), index),
                 backend: self.backend,
                 hook: Some(taken),
                 interface: self.place.interface(self.config),
@@ -206,7 +205,7 @@ impl<'a> Build<'a> {
         &mut self,
         shared: &Shared,
         hooks: &[Hook],
-    ) -> Result<(Vec<Program>, Option<&'a classic::Program>)> {
+    ) -> Result<(Vec<Program>, Option<UserFilter>)> {
         let load = |predicate| -> std::result::Result<Vec<_>, LoadError> {
             hooks.iter().map(|hook| self.load(shared, *hook, predicate)).collect()
         };
@@ -224,7 +223,7 @@ impl<'a> Build<'a> {
         let programs = load(None).map_err(refused)?;
         let note = note.map(|error| format!("filtering in user space: {}", error.answered()));
         self.notes.extend(note);
-        Ok((programs, Some(&filter.user)))
+        Ok((programs, Some(filter.user.clone())))
     }
 
     fn load(
@@ -257,13 +256,9 @@ impl<'a> Build<'a> {
     }
 }
 
-fn filtered(
-    source: TapSource,
-    user: Option<&classic::Program>,
-    index: u32,
-) -> Box<dyn Source + Send> {
+fn filtered(source: TapSource, user: Option<UserFilter>, index: u32) -> Box<dyn Source + Send> {
     match user {
-        Some(program) => Box::new(Filtered::new(source, program.clone()).on_interface(Some(index))),
+        Some(filter) => Box::new(Filtered::new(source, filter).on_interface(Some(index))),
         None => Box::new(source),
     }
 }

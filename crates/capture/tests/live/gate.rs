@@ -1,5 +1,6 @@
 //! Filters and directions.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use linerate_base::Direction;
@@ -52,7 +53,7 @@ fn every_fourth_in_the_tap() -> Predicate {
 /// What is for the kernel is for the tap, too.
 pub(crate) fn filter(kernel: Option<Program>) -> Option<Filter> {
     let tap = kernel.is_some().then(every_fourth_in_the_tap);
-    Some(Filter { text: "every fourth".into(), kernel, tap, user: every_fourth() })
+    Some(Filter { text: "every fourth".into(), kernel, tap, user: Arc::new(every_fourth()) })
 }
 
 #[test]

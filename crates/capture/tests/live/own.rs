@@ -1,6 +1,7 @@
 //! Owned addresses: their packets reach the application, and the host's stack sees none of them.
 
 use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::sync::Arc;
 
 use etherparse::{ArpEthIpv4Packet, ArpOperation, PacketBuilder};
 use linerate_base::ErrorKind;
@@ -141,7 +142,7 @@ fn request(last: u8) -> Vec<u8> {
 /// Keeps nothing.
 fn nothing() -> Filter {
     let tap = Predicate::new(vec![Instruction::mov(Register::R0, 0)], Vec::new());
-    let user = Program::new(vec![Classic::new(opcode::RET_K, 0)]).unwrap();
+    let user = Arc::new(Program::new(vec![Classic::new(opcode::RET_K, 0)]).unwrap());
     Filter { text: "nothing".into(), kernel: None, tap: Some(tap), user }
 }
 

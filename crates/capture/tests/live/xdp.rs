@@ -1,5 +1,6 @@
 //! AF_XDP: what goes to its sockets is the application's only, and counted to the last packet.
 
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use linerate_base::{ErrorKind, Timestamp};
@@ -40,7 +41,7 @@ fn every_fourth() -> Filter {
     code.push(Instruction::mov(R0, 1));
     code.place(end);
     let tap = Some(Predicate::new(code.finish().unwrap(), Vec::new()));
-    let user = Program::new(vec![Classic::new(opcode::RET_K, 0)]).unwrap();
+    let user = Arc::new(Program::new(vec![Classic::new(opcode::RET_K, 0)]).unwrap());
     Filter { text: "every fourth".into(), kernel: None, tap, user }
 }
 

@@ -8,6 +8,7 @@ use std::net::Ipv4Addr;
 
 use anyhow::{Context, Result};
 use linerate::base::LinkType;
+use linerate::bpf::classic::Program;
 use linerate::capture::{self, Backend, Config, Interrupt, Owned, Prefix};
 use linerate::sys::capability::User;
 
@@ -38,6 +39,8 @@ pub(super) fn run(args: &CaptureArgs) -> Result<Outcome> {
 /// What the flags mean together.
 struct Plan {
     config: Config,
+    /// The filter's, for `-d`.
+    program: Option<Program>,
     notes: Vec<String>,
     text: String,
     save: Option<SavePlan>,
@@ -64,11 +67,13 @@ impl Plan {
         let mut config = config(args, interface)?;
         config.link_type = Some(link_type);
         config.immediate |= args.save.packet_buffered || prints && io::stdout().is_terminal();
+        let mut program = None;
         if !text.trim().is_empty() {
             let netmask = Some(netmask(&config.interface));
-            let (filter, note) = compile::for_capture(&text, link_type, config.snaplen, netmask)?;
-            config.filter = Some(filter);
-            notes.extend(note);
+            let compiled = compile::for_capture(&text, link_type, config.snaplen, netmask)?;
+            config.filter = Some(compiled.filter);
+            program = Some(compiled.program);
+            notes.extend(compiled.note);
         }
         if !prints && args.print.asks() {
             notes.push("packets are saved, not printed: --print does both".into());
@@ -80,17 +85,15 @@ impl Plan {
         };
         // Each thread makes its own table of all interfaces; merging makes one of them.
         let ordered = args.ordered || config.interface == capture::ANY;
-        Ok(Self { config, notes, text, save, prints, user, threads, ordered })
+        Ok(Self { config, program, notes, text, save, prints, user, threads, ordered })
     }
 
     /// `-d`: the program as it will run, as tcpdump shows it.
     fn dump(&self, args: &CaptureArgs) -> Result<Outcome> {
         self.notes.iter().for_each(output::tell);
         let format = filter::format(args.dump);
-        match &self.config.filter {
-            Some(filter) => {
-                output::text(filter.kernel.as_ref().unwrap_or(&filter.user).text(format))?;
-            }
+        match &self.program {
+            Some(program) => output::text(program.text(format))?,
             None => {
                 let options = compile::options(LinkType::ETHERNET, self.config.snaplen);
                 output::text(compile::compile("", &options)?.program().text(format))?;

@@ -99,7 +99,7 @@ fn save(server: &Host, client: &Host, file: &Path) -> Result<Stats> {
 
 fn open(server: &Host, interrupt: &Interrupt) -> Result<Capture> {
     let snaplen = capture::MAX_SNAPLEN;
-    let (filter, _) = compile::for_capture(FILTER, LinkType::ETHERNET, snaplen, None)?;
+    let filter = compile::for_capture(FILTER, LinkType::ETHERNET, snaplen, None)?.filter;
     let config = Config::new(server.interface(), interrupt.clone());
     Ok(capture::open(&Config { filter: Some(filter), ..config })?)
 }

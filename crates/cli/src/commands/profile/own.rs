@@ -37,9 +37,9 @@ impl OwnCapture {
         let text = expression::text(&args.filter, None)?;
         if !text.trim().is_empty() {
             let netmask = Some(netmask(&config.interface));
-            let (filter, note) = compile::for_capture(&text, link_type, config.snaplen, netmask)?;
-            config.filter = Some(filter);
-            note.iter().for_each(output::tell);
+            let compiled = compile::for_capture(&text, link_type, config.snaplen, netmask)?;
+            config.filter = Some(compiled.filter);
+            compiled.note.iter().for_each(output::tell);
         }
         let capture = capture::open(&config)?;
         capture.notes.iter().for_each(output::tell);
