@@ -34,6 +34,9 @@ pub(crate) struct BenchArgs {
 pub(crate) enum BenchName {
     /// Compiling long filters, against libpcap.
     Compile,
+    /// Running filters over packets in the processor's caches and in memory, by each of our engines, against
+    /// libpcap's interpreter.
+    Filter,
     /// Reading a savefile of 1 GB with a filter and counting, against tcpdump.
     Read,
     /// Capturing on a wire between two network namespaces, by each of our back ends, against tcpdump,

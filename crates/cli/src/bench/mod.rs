@@ -15,6 +15,7 @@
 mod capture;
 mod compile;
 mod disk;
+mod filter;
 mod peer;
 mod processor;
 mod progress;
@@ -42,6 +43,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Outcome> {
     warn_when_busy();
     let rows = match args.name {
         BenchName::Compile => compile::run(args)?,
+        BenchName::Filter => filter::run(args)?,
         BenchName::Read => read::run(args)?,
         BenchName::Capture => capture::run(args)?,
         BenchName::Send => send::run(args)?,
