@@ -62,6 +62,27 @@ impl Outlet {
         }
     }
 
+    /// Whom packets to `destination` are given to first, and its hardware address where the host knows it. Nobody is
+    /// asked.
+    ///
+    /// # Errors
+    /// When there is no route by this interface, or the system does not tell.
+    pub fn neighbour(&self, destination: IpAddr) -> Result<(IpAddr, Option<[u8; 6]>)> {
+        let (hop, known) = self.known(destination)?;
+        match known {
+            Neighbour::Known(address) => Ok((hop, Some(address))),
+            _ => Ok((hop, None)),
+        }
+    }
+
+    fn known(&self, destination: IpAddr) -> Result<(IpAddr, Neighbour)> {
+        if self.interface.is_loopback {
+            return Ok((destination, Neighbour::Known([0; 6])));
+        }
+        let hop = netlink::next_hop(self.interface.index, destination)?;
+        Ok((hop, netlink::neighbour(self.interface.index, hop)?))
+    }
+
     /// True when a default route leads by it: what is sent there may reach everybody.
     ///
     /// # Errors
@@ -103,11 +124,7 @@ impl Surroundings for Outlet {
     }
 
     fn next_hop(&self, destination: IpAddr) -> Result<[u8; 6]> {
-        if self.interface.is_loopback {
-            return Ok([0; 6]);
-        }
-        let hop = netlink::next_hop(self.interface.index, destination)?;
-        let mut known = netlink::neighbour(self.interface.index, hop)?;
+        let (hop, mut known) = self.known(destination)?;
         if self.asks && !matches!(known, Neighbour::Known(_)) {
             known = self.ask(hop).map_err(|error| unasked(hop, &error))?;
         }

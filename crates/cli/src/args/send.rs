@@ -54,7 +54,7 @@ pub(crate) struct SendArgs {
     pub(crate) blocklist: Option<PathBuf>,
 
     /// Print the first packets, 10 unless named, and send nothing.
-    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "10", conflicts_with = "write")]
+    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "10", value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "write")]
     pub(crate) show: Option<u64>,
 
     /// Write the packets to this savefile, and send nothing.

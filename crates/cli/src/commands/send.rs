@@ -1,5 +1,6 @@
 //! `linerate send`: packets that vary, to an interface.
 
+mod preview;
 mod progress;
 pub(super) mod summary;
 
@@ -13,9 +14,10 @@ use linerate::base::{Batch, Descriptor, Direction, Interface, LinkType, Timestam
 use linerate::capture::Interrupt;
 use linerate::transmit::pacing::{Pace, Rate, Schedule};
 use linerate::transmit::sink::FileSink;
-use linerate::transmit::template::Walk;
+use linerate::transmit::template::{Surroundings, Walk};
 use linerate::transmit::{self, Outlet, Plan, Report, Sender, Template};
 
+use self::preview::Preview;
 use super::way_out;
 use crate::args::{Count, SendArgs};
 use crate::exit::{Outcome, usage};
@@ -36,15 +38,19 @@ pub(super) fn run(args: &SendArgs) -> Result<Outcome> {
     let pace = pace(args, seed);
     // What makes no sense is refused whether or not anything is sent.
     let schedule = Schedule::new(&pace)?;
-    let outlet = outlet(args)?;
-    let compile = || Template::compile(&args.packets, &outlet, &blocklist, seed);
+    let surroundings = surroundings(args)?;
+    let compile = || Template::compile(&args.packets, &*surroundings, &blocklist, seed);
     let wait = || output::tell("asking the next hop for its hardware address");
     let template = patience::with_a_word(patience::SOON, wait, compile)
         .map_err(|error| usage(format!("packets: {error}")))?;
-    if let Some(count) = args.show {
+    if let Some(most) = args.show {
+        let count = match args.count {
+            Some(_) => count(args, &template)?.map_or(most, |count| count.min(most)),
+            None => most,
+        };
         return show(args, &template, schedule, count);
     }
-    let count = count(args, &template);
+    let count = count(args, &template)?;
     let (duration, threads) = (args.duration, args.threads.into());
     let plan = Plan { template: &template, pace, count, duration, threads };
     announce(&template, &pace, seed);
@@ -55,13 +61,13 @@ pub(super) fn run(args: &SendArgs) -> Result<Outcome> {
 }
 
 /// The interface. Where packets are to be sent, and may be, its neighbours are asked for what is not known.
-fn outlet(args: &SendArgs) -> Result<Outlet> {
+fn surroundings(args: &SendArgs) -> Result<Box<dyn Surroundings>> {
     let outlet = Outlet::find(&args.interface)?;
     if args.show.is_some() || args.write.is_some() {
-        return Ok(outlet);
+        return Ok(Box::new(Preview(outlet)));
     }
     way_out::check_network(&args.interface, args.on_real_network, &outlet)?;
-    Ok(outlet.asking())
+    Ok(Box::new(outlet.asking()))
 }
 
 /// A savefile takes packets as fast as they are made, unless a rate is named.
@@ -73,10 +79,16 @@ fn pace(args: &SendArgs, seed: u64) -> Pace {
 
 /// How many packets are to be sent. Without a number, each combination once, but not too many; with a time, as many
 /// as there is time for.
-fn count(args: &SendArgs, template: &Template) -> Option<u64> {
+///
+/// # Errors
+/// Of usage, where all are to be sent and have no end.
+fn count(args: &SendArgs, template: &Template) -> Result<Option<u64>> {
     let all = u64::try_from(template.count()).ok();
-    match args.count {
+    Ok(match args.count {
         Some(Count::Of(count)) => Some(count),
+        Some(Count::All) if is_random(template) => {
+            return Err(usage("--count all: random values have no end; name a number of packets"));
+        }
         Some(Count::All) => all,
         None if args.duration.is_some() => None,
         None => {
@@ -89,7 +101,13 @@ fn count(args: &SendArgs, template: &Template) -> Option<u64> {
             }
             Some(all.unwrap_or(u64::MAX).min(DEFAULT_COUNT))
         }
-    }
+    })
+}
+
+/// True when packets vary, and only at random.
+fn is_random(template: &Template) -> bool {
+    let mut varying = template.varying().iter().peekable();
+    varying.peek().is_some() && varying.all(|field| matches!(field.walk, Walk::Random))
 }
 
 fn announce(template: &Template, pace: &Pace, seed: u64) {

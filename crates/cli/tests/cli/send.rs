@@ -35,6 +35,11 @@ fn packets_are_shown_without_sending_them() {
     assert!(lines[2].contains("IP 127.0.0.1.53 > 10.0.0.2.9: UDP, length 0"), "{lines:?}");
     let ten = linerate(["send", "-i", "lo", "--show", "--json", "ARP(pdst=\"10.0.0.0/24\")"]);
     assert_eq!(ten.success().stdout.lines().count(), 10);
+    let two = linerate(["send", "-i", "lo", "--show", "-c", "2", "ARP(pdst=\"10.0.0.0/24\")"]);
+    assert_eq!(two.success().stdout.lines().count(), 2);
+    let all = linerate(["send", "-i", "lo", "--show", "-c", "all", "ARP(pdst=\"10.0.0.0/30\")"]);
+    assert_eq!(all.success().stdout.lines().count(), 4);
+    assert_eq!(linerate(["send", "-i", "lo", "--show=0", "ARP()"]).code(), 2);
 }
 
 #[test]
@@ -61,6 +66,14 @@ fn what_makes_no_sense_is_refused() {
         assert_ne!(done.code(), 0, "{done:?}");
         assert!(done.stderr.contains(words), "{args:?}: {done:?}");
     }
+}
+
+#[test]
+fn what_is_random_has_no_end() {
+    let packets = "IP(dst=\"127.0.0.1\")/UDP(sport=random(1-9))";
+    let done = linerate(["send", "-i", "lo", "-c", "all", packets]);
+    assert_eq!(done.code(), 2, "{done:?}");
+    assert!(done.stderr.contains("random values have no end; name a number"), "{done:?}");
 }
 
 #[test]
@@ -188,12 +201,26 @@ fn an_interface_with_a_default_route_needs_consent() {
     }
     let (a, b) = (lab.host("a"), lab.host("b"));
     let gateway = b.ipv4().to_string();
-    let mut route = a.command("ip");
-    finish(route.args(["route", "add", "default", "via", &gateway])).success();
     let packets = "IP(dst=\"192.0.2.1\")/UDP()";
-    let refused = send(a, &[packets]);
-    assert_eq!(refused.code(), 2);
-    assert!(refused.stderr.contains("--on-real-network"), "{refused:?}");
+    let route = |what, to, via: &str| {
+        finish(a.command("ip").args(["route", what, to, "via", via])).success();
+    };
+    // VPNs have a half each instead of a default route.
+    let gateway6 = b.ipv6().to_string();
+    for (to, via) in [
+        ("128.0.0.0/1", &gateway),
+        ("2000::/3", &gateway6),
+        ("8000::/1", &gateway6),
+        ("default", &gateway),
+    ] {
+        route("add", to, via);
+        let refused = send(a, &[packets]);
+        assert_eq!(refused.code(), 2, "{to}: {refused:?}");
+        assert!(refused.stderr.contains("--on-real-network"), "{to}: {refused:?}");
+        if to != "default" {
+            route("del", to, via);
+        }
+    }
     assert_eq!(send(a, &["--show=1", packets]).success().stdout.lines().count(), 1);
     assert_eq!(send(a, &["--on-real-network", packets]).success().summary("packets sent"), 1);
 }

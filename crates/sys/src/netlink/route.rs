@@ -41,7 +41,8 @@ pub fn add_route(
     exchange(&asked, message, NLM_F_CREATE | NLM_F_EXCL).map(drop)
 }
 
-/// The indexes of the links that have a default route, of either version of IP.
+/// The indexes of the links that have a default route, of either version of IP, or one to half of all addresses: VPNs
+/// have two of these instead.
 ///
 /// # Errors
 /// When the kernel does not answer.
@@ -53,12 +54,18 @@ pub fn default_route_links() -> Result<Vec<u32>> {
         let request = RouteNetlinkMessage::GetRoute(message);
         for object in exchange("list the routes", request, NLM_F_DUMP)? {
             let RouteNetlinkMessage::NewRoute(route) = object else { continue };
-            if route.header.destination_prefix_length == 0 {
+            if is_default(&route.header) {
                 links.extend(route_links(&route));
             }
         }
     }
     Ok(links)
+}
+
+/// All IPv6 addresses that are routed between networks lie in 2000::/3 (RFC 4291 2.4, RFC 3587 3).
+fn is_default(route: &RouteHeader) -> bool {
+    let longest = if route.address_family == AddressFamily::Inet6 { 3 } else { 1 };
+    route.destination_prefix_length <= longest
 }
 
 /// A route leads to one link, or to several that share the load.
