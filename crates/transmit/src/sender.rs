@@ -1,14 +1,15 @@
 //! Choosing how a plan is carried out.
 
-use linerate_base::{Result, Sink};
+use linerate_base::{Error, ErrorKind, Result, Sink};
 
 use crate::live::{self, Live, Stamp};
+use crate::pacing::Rate;
 use crate::run::{Plan, Report, Stop, run};
 use crate::sink::{self, Backend, Config, Opened};
 
 /// Sinks keep up with a frame in so many nanoseconds. Where more is asked the program is worth its fixed cost, and
 /// that it keeps a core busy.
-pub(crate) const SINKS_KEEP_UP: u64 = 4_000;
+const SINKS_KEEP_UP: u64 = 4_000;
 
 /// Frames that can wait for a device.
 const SLOTS: usize = 512;
@@ -30,11 +31,17 @@ impl Sender {
     /// and works here.
     ///
     /// # Errors
-    /// As [`Live::new`] and [`sink::open`].
+    /// As [`Live::new`] and [`sink::open`]; [`ErrorKind::Invalid`] when the `backend` has one thread and the plan more.
     pub fn open(plan: &Plan<'_>, name: &str, backend: Option<Backend>) -> Result<Self> {
         let is_live = match backend {
-            None => is_fast(plan) || plan.threads > 1,
-            Some(backend) => backend == Backend::Live,
+            None => is_fast(plan.pace.rate, plan.template.mean()) || plan.threads > 1,
+            Some(Backend::Live) => true,
+            Some(backend) if plan.threads > 1 => {
+                let asked = format!("send with {} threads by the back end {backend}", plan.threads);
+                return Err(Error::new(ErrorKind::Invalid, asked, "it sends with one")
+                    .advise("leave out --threads, or use --backend live"));
+            }
+            Some(_) => false,
         };
         match live::suits(plan) {
             _ if !is_live => Self::sink(plan, name, backend, sink::open),
@@ -108,8 +115,20 @@ impl Sender {
     }
 }
 
-/// True when frames are to leave faster than sinks can.
-fn is_fast(plan: &Plan<'_>) -> bool {
-    let time = plan.pace.rate.time_of(plan.template.longest());
-    time.is_none_or(|(time, rate)| time / rate < SINKS_KEEP_UP)
+/// True when frames of so many bytes, on average, are to leave faster than sinks can send them.
+pub(crate) fn is_fast(rate: Rate, mean: usize) -> bool {
+    rate.time_of(mean).is_none_or(|(time, rate)| time / rate < SINKS_KEEP_UP)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mix_of_sizes_is_as_fast_as_its_mean() {
+        let rate = Rate::Bits(1_000_000_000);
+        assert!(is_fast(rate, 354), "IMIX");
+        assert!(!is_fast(rate, 1514));
+        assert!(is_fast(Rate::Unlimited, 1514));
+    }
 }

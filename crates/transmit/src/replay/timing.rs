@@ -6,7 +6,7 @@ use linerate_base::{Result, Timestamp};
 
 use super::Speed;
 use crate::pacing::{Pace, Rate, Schedule};
-use crate::sender::SINKS_KEEP_UP;
+use crate::sender::is_fast;
 
 /// When packets leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,8 +25,7 @@ pub enum Timing {
 impl Timing {
     /// True when packets are to leave faster than system calls can send them, for all that is known.
     pub fn is_fast(&self) -> bool {
-        let Self::Paced(pace) = self else { return false };
-        pace.rate.time_of(SHORTEST).is_none_or(|(time, rate)| time / rate < SINKS_KEEP_UP)
+        matches!(self, Self::Paced(pace) if is_fast(pace.rate, SHORTEST))
     }
 }
 

@@ -86,6 +86,11 @@ pub(super) struct Tail {
 }
 
 impl Size {
+    /// How many bytes `value` stands for.
+    pub(super) fn length(&self, value: u128) -> usize {
+        self.tails.get(value as usize).map_or(value as usize, |tail| tail.bytes.len())
+    }
+
     /// Puts what `value` stands for into `frame`, and returns how many bytes it has.
     #[inline]
     pub(super) fn put(&self, value: u128, frame: &mut [u8], sums: &mut [u64]) -> u128 {

@@ -87,6 +87,16 @@ impl Template {
         self.frame.len()
     }
 
+    /// Bytes of a packet on average.
+    pub fn mean(&self) -> usize {
+        let Some(size) = &self.size else { return self.frame.len() };
+        let values = &self.varying[size.varying].values;
+        // At most one for each length that a packet can have, or those of a mix.
+        let count = values.count() as u64;
+        let sum: usize = (0..count).map(|index| size.length(values.at(index))).sum();
+        size.headers + sum / count as usize
+    }
+
     /// The longest packet with zeroes where fields vary, and for checksums.
     pub fn frame(&self) -> &[u8] {
         &self.frame

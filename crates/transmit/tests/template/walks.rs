@@ -108,6 +108,18 @@ fn sizes_mix_whatever_else_varies() {
 }
 
 #[test]
+fn the_mean_length_weighs_sizes_by_their_share() {
+    for (text, mean) in [
+        ("IP(dst='192.0.2.1')/UDP()/Raw(size='imix')", 14 + (7 * 40 + 4 * 576 + 1500) / 12),
+        ("IP(dst='192.0.2.1')/UDP()/Raw(size=random(100-300))", 42 + 200),
+        ("IP(dst='192.0.2.1')/UDP()/Raw(size=18)", 60),
+        ("IP(dst='192.0.2.1')/UDP()/DNS(qd=DNSQR(qname=['ab', 'abcd']))", 42 + 12 + 5 + 4),
+    ] {
+        assert_eq!(template(text).mean(), mean, "{text}");
+    }
+}
+
+#[test]
 fn names_are_asked_in_turn_for_each_destination() {
     let text =
         "IP(dst=['10.0.0.1', '10.0.0.9'])/UDP()/DNS(qd=DNSQR(qname=['a.example', 'bc.example']))";
