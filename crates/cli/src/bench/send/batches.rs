@@ -78,7 +78,7 @@ fn trial(ground: &Ground, backend: Backend, batch: usize, time: Duration) -> Res
     let before = ground.taken(Device::Veth)?;
     let running = Running::thread(ground, move |stop| {
         let template = PACKETS.template(Device::Veth)?;
-        let mut sink = open_sink(Device::Veth, backend, batch)?;
+        let mut sink = open_sink(Device::Veth, 0, backend, batch)?;
         cpu::pin(core)?;
         pump(&mut *sink, &template, batch, MOST, false, stop)
     });
@@ -101,7 +101,7 @@ fn delay(ground: &Ground, backend: Backend, batch: usize) -> Result<Delay> {
     observe(ground, note, || {
         let sending = ground.sender().spawn(move || {
             let template = PACKETS.template(Device::Veth)?;
-            let mut sink = open_sink(Device::Veth, backend, batch)?;
+            let mut sink = open_sink(Device::Veth, 0, backend, batch)?;
             cpu::pin(core)?;
             pump(&mut *sink, &template, batch, LOOKED_AT, true, &|| false)
         });

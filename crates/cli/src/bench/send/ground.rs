@@ -52,6 +52,7 @@ impl Device {
 /// Two hosts on one wire; the one that sends has an ifb, too.
 pub(super) struct Ground {
     lab: Lab,
+    queues: u32,
     pub(super) sender_core: usize,
     pub(super) other_core: usize,
 }
@@ -59,10 +60,15 @@ pub(super) struct Ground {
 impl Ground {
     pub(super) fn new(queues: u32) -> Result<Self> {
         let (sender_core, other_core) = wire::cores()?;
-        let ground = Self { lab: wire::pair(queues)?, sender_core, other_core };
+        let ground = Self { lab: wire::pair(queues)?, queues, sender_core, other_core };
         let (sender, gateway) = (ground.sender(), ground.receiver().ipv4());
         sender.run(|| add_routes(sender.interface_index(), gateway))?;
         Ok(ground)
+    }
+
+    /// The wire's queue by which a core sends.
+    pub(super) fn queue_of(&self, core: usize) -> u32 {
+        core as u32 % self.queues
     }
 
     pub(super) fn sender(&self) -> &Host {

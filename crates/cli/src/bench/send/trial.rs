@@ -63,6 +63,7 @@ pub(super) fn start(
     packets: Packets,
     device: Device,
 ) -> Result<Running> {
+    let queue = ground.queue_of(core);
     match way {
         Way::Peer(peer) => Running::program(ground, peer, packets, device),
         way => Ok(Running::thread(ground, move |stop| {
@@ -76,7 +77,7 @@ pub(super) fn start(
                 threads: 1,
             };
             let mut sink: Box<dyn Sink> = match way {
-                Way::Sink(backend) => open_sink(device, backend, SLOTS)?,
+                Way::Sink(backend) => open_sink(device, queue, backend, SLOTS)?,
                 Way::RawIp { together } => Box::new(RawIpSink::open(SLOTS, together)?),
                 Way::Template | Way::Peer(_) => {
                     cpu::pin(core)?;
@@ -93,11 +94,12 @@ pub(super) fn start(
 /// A sink of ours. The one that needs a core for itself takes the last one that the thread may use.
 pub(super) fn open_sink(
     device: Device,
+    queue: u32,
     backend: Backend,
     slots: usize,
 ) -> Result<Box<dyn Sink + Send>> {
     let interface = device.name().to_owned();
-    let config = Config { interface, backend: Some(backend), queue: 0, slots, longest: SIZE };
+    let config = Config { interface, backend: Some(backend), queue, slots, longest: SIZE };
     Ok(sink::open(&config)?.sink)
 }
 
