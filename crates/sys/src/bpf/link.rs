@@ -4,6 +4,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 use linerate_base::{Error, ErrorKind, Result};
 
+use super::object::InfoAttributes;
 use super::{Program, bpf, bpf_descriptor, command};
 use crate::capability::{self, Capability};
 use crate::interface;
@@ -69,14 +70,6 @@ struct CreateAttributes {
     relative_fd: u32,
     padding: u32,
     expected_revision: u64,
-}
-
-/// `BPF_OBJ_GET_INFO_BY_FD`'s part of `union bpf_attr`.
-#[repr(C)]
-struct InfoAttributes {
-    bpf_fd: u32,
-    info_len: u32,
-    info: u64,
 }
 
 /// `struct bpf_link_info` for links to interfaces, as far as it is used.

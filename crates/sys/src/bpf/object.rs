@@ -45,10 +45,10 @@ pub struct ForeignMap {
 
 /// `BPF_OBJ_GET_INFO_BY_FD`'s part of `union bpf_attr`.
 #[repr(C)]
-struct InfoAttributes {
-    bpf_fd: u32,
-    info_len: u32,
-    info: u64,
+pub(super) struct InfoAttributes {
+    pub(super) bpf_fd: u32,
+    pub(super) info_len: u32,
+    pub(super) info: u64,
 }
 
 /// The beginning of `struct bpf_map_info`.
