@@ -60,16 +60,15 @@ impl Disk {
 
     fn open_direct(&mut self, file: File) -> DiskFile {
         let buffers = self.buffers.take().map_or_else(Buffers::new, Ok);
-        match buffers {
-            Ok(buffers) => {
-                let file = DirectFile::new(file, buffers, self.stalls.clone());
-                if !file.is_direct() {
+        match buffers.and_then(|buffers| DirectFile::new(&file, buffers, self.stalls.clone())) {
+            Ok(direct) => {
+                if !direct.is_direct() {
                     self.remark("the file system refuses O_DIRECT");
                 }
-                DiskFile(Kind::Direct(Box::new(file)))
+                DiskFile(Kind::Direct(Box::new(direct), file))
             }
             Err(error) => {
-                self.remark(&format!("io_uring: {error}"));
+                self.remark(&error.to_string());
                 self.open_plain(file)
             }
         }
@@ -87,10 +86,10 @@ impl Disk {
     /// Writes what `file` still holds and closes it.
     pub fn close(&mut self, file: DiskFile) -> Closed {
         match file.0 {
-            Kind::Direct(file) => {
-                let finished = file.finish();
-                self.buffers = finished.buffers;
-                Closed { file: Some(finished.file), kept: finished.kept, result: finished.result }
+            Kind::Direct(direct, file) => {
+                let finished = direct.finish();
+                self.buffers = Some(finished.buffers);
+                Closed { file: Some(file), kept: finished.kept, result: finished.result }
             }
             Kind::Plain(file, _) => Closed { file: Some(file), kept: u64::MAX, result: Ok(()) },
             Kind::Nowhere => Closed { file: None, kept: u64::MAX, result: Ok(()) },
@@ -107,7 +106,7 @@ impl Disk {
 pub struct DiskFile(Kind);
 
 enum Kind {
-    Direct(Box<DirectFile>),
+    Direct(Box<DirectFile>, File),
     Plain(File, StallCounter),
     Nowhere,
 }
@@ -122,7 +121,7 @@ impl DiskFile {
 impl Write for DiskFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &mut self.0 {
-            Kind::Direct(file) => file.write(bytes),
+            Kind::Direct(direct, _) => direct.write(bytes),
             Kind::Plain(file, stalls) => {
                 let began = Instant::now();
                 let result = file.write(bytes);
@@ -139,7 +138,7 @@ impl Write for DiskFile {
     /// Sends out what is there, without waiting for the disk.
     fn flush(&mut self) -> io::Result<()> {
         match &mut self.0 {
-            Kind::Direct(file) => file.flush(),
+            Kind::Direct(direct, _) => direct.flush(),
             Kind::Plain(file, _) => file.flush(),
             Kind::Nowhere => Ok(()),
         }

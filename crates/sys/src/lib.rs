@@ -5,7 +5,7 @@
 //! - [`capability`]: what this process may do, and giving it up
 //! - [`clock`]: the system's clocks, and how they stand to each other
 //! - [`cpu`]: which cores a thread runs on
-//! - [`direct_file`]: files written past the page cache, asynchronously and in order
+//! - [`direct_file`]: files written past the page cache, in order, on a thread of their own
 //! - [`ethtool`]: what a network driver tells and lets be switched
 //! - [`event`]: waiting: an event flag, and a poll over descriptors
 //! - [`filesystem`]: what file system a folder is on
@@ -29,7 +29,7 @@
 //! - [`socket_filter`]: filters on sockets, and the kernel's verdict on single packets
 //! - [`tap_ring`]: rings that an eBPF program fills with packets
 //! - [`task`]: what other processes are doing
-//! - [`thread`]: waking a thread out of a system call
+//! - [`thread`]: waking a thread out of a system call, and having it run soon
 //! - [`usage`]: what a finished child process used, or a thread so far
 //! - [`userns`]: root over what one makes, without being root
 //! - [`xsk`]: AF_XDP sockets: frames of one receive queue, straight from the driver

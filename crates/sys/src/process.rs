@@ -85,34 +85,6 @@ pub fn die_with_parent(command: &mut Command) {
     unsafe { command.pre_exec(move || ask_to_die_with(parent)) };
 }
 
-/// Has the child, and what it starts, find io_uring forbidden (`EPERM`), as containers often have it.
-pub fn forbid_io_uring(command: &mut Command) {
-    // SAFETY: the step makes two system calls, on a program that lives on its own stack.
-    unsafe { command.pre_exec(refuse_io_uring) };
-}
-
-/// seccomp(2): a classic BPF program over `struct seccomp_data`, which begins with the call's number.
-fn refuse_io_uring() -> io::Result<()> {
-    const SETUP: u32 = libc::SYS_io_uring_setup as u32;
-    let step = |code: u32, k: u32| libc::sock_filter { code: code as u16, jt: 0, jf: 0, k };
-    let mut program = [
-        step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0),
-        libc::sock_filter { jf: 1, ..step(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, SETUP) },
-        step(libc::BPF_RET, libc::SECCOMP_RET_ERRNO | libc::EPERM as u32),
-        step(libc::BPF_RET, libc::SECCOMP_RET_ALLOW),
-    ];
-    let program = libc::sock_fprog { len: program.len() as u16, filter: program.as_mut_ptr() };
-    // SAFETY: the program outlives the calls; an ordinary user may set one who gives up gaining
-    // privileges by what he executes.
-    let results = unsafe {
-        [
-            libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0),
-            libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const program),
-        ]
-    };
-    if results == [0, 0] { Ok(()) } else { Err(io::Error::last_os_error()) }
-}
-
 fn ask_to_die_with(parent: u32) -> io::Result<()> {
     // SAFETY: PR_SET_PDEATHSIG takes a signal's number and no pointer.
     if unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) } != 0 {

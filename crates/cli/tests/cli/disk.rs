@@ -9,7 +9,6 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
-use linerate::sys::process::forbid_io_uring;
 use linerate_lab::{Child, disk, need};
 
 use crate::support::{
@@ -166,20 +165,15 @@ fn disks_that_refuse_direct_writes_are_written_through_the_page_cache() {
     }
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("f.pcapng");
-    let write = |forbidden: bool| {
+    let write = || {
         let mut command = Command::new(LINERATE);
         command.args(SIMULATE).args(["-c", "100000", "-w", text(&file)]);
-        if forbidden {
-            forbid_io_uring(&mut command);
-        }
         let done = finish(&mut command).success();
         assert_eq!(count(&file), 100_000);
         done.stderr
     };
-    let told = disk::with_indirect_disk(folder.path(), || write(false)).expect("a disk");
+    let told = disk::with_indirect_disk(folder.path(), write).expect("a disk");
     assert!(told.contains("through the page cache, which is slower: the file system"), "{told}");
-    let told = write(true);
-    assert!(told.contains("through the page cache, which is slower: io_uring"), "{told}");
 }
 
 #[test]

@@ -6,26 +6,27 @@
 //! Four buffers of 4 MiB go round. One is filled while others wait for the disk; who finds none free
 //! waits, and that is a *storage stall*, which is counted.
 //!
-//! - **In order.** One write is under way at a time, the next one begins when it has succeeded. So
-//!   the file never has a hole, not even when the process is killed: it holds the beginning of what
-//!   was written. (Several at once are no faster: file systems make writes that extend a file wait
-//!   for one another. What counts is their size, and that the memory is in huge pages.)
+//! - **In order.** A thread writes one buffer after another. So the file never has a hole, not even
+//!   when the process is killed: it holds the beginning of what was written. (Several writes at once
+//!   are no faster: file systems make writes that extend a file wait for one another. What counts is
+//!   their size, and that the memory is in huge pages.)
+//! - **At once.** The thread asks for short turns of the processor, and so gets it as soon as a write is
+//!   complete, in the middle of its owner's turn. Writes that io_uring is given wait for that turn's
+//!   end where a file grows, as the kernel leaves them to a thread without such a wish.
 //! - **Exact.** O_DIRECT writes whole blocks. What is left of the last one is written through the page
 //!   cache, also when a slow writer [flushes](DirectFile); later it goes out again with its block.
 //! - **Anywhere.** A file system that refuses O_DIRECT is written through the page cache.
 
-mod queue;
+mod buffer;
 mod stalls;
+mod writer;
 
-use std::collections::VecDeque;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Write};
-use std::ops::Range;
-use std::os::fd::{AsFd, AsRawFd};
-use std::os::unix::fs::OpenOptionsExt;
 use std::time::Instant;
 
-use queue::Queue;
+use buffer::Buffer;
+use writer::{Piece, Writer, Written};
 
 pub use stalls::{StallCounter, Stalls};
 
@@ -38,38 +39,32 @@ const BUFFERS: usize = 4;
 /// The largest block of a disk in use; memory, offset and length of a direct write are multiples.
 const BLOCK: usize = 4096;
 
-/// The buffers and the ring, for one file after another.
-pub struct Buffers(Queue);
+/// The buffers, for one file after another.
+pub struct Buffers(Vec<Buffer>);
 
 impl Buffers {
     /// Allocates them: 16 MiB.
     ///
     /// # Errors
-    /// `EPERM` or `ENOSYS` where io_uring is forbidden or not built in; when memory is short.
+    /// When memory is short.
     pub fn new() -> io::Result<Self> {
-        Queue::new(BUFFERS * BUFFER).map(Self)
+        (0..BUFFERS).map(|_| Buffer::new(BUFFER)).collect::<io::Result<_>>().map(Self)
     }
 }
 
-/// The file. It must be [finished](Self::finish); dropped before that, what it still held is lost.
+/// The file. It must be [finished](Self::finish); dropped before that, what was filled in last is lost.
 ///
 /// `flush` sends out what is there without waiting for the disk, unless that is busy: whole buffers are
 /// cheaper. After an error nothing more can be written.
 pub struct DirectFile {
-    queue: Queue,
-    plain: File,
-    /// The same file with O_DIRECT, where that is possible.
-    direct: Option<File>,
-    /// Writes to come, in the file's order; the first of them may be under way.
-    jobs: VecDeque<Job>,
+    writer: Writer,
+    free: Vec<Buffer>,
     /// The buffer being filled, where it begins in the file, and the bytes in it.
-    current: usize,
+    current: Option<Buffer>,
     base: u64,
     filled: usize,
     /// Bytes at the current buffer's beginning that a flush has sent out.
     flushed: usize,
-    /// Buffers whose bytes wait for the disk.
-    full: usize,
     /// Bytes at the file's beginning that have been written.
     kept: u64,
     stalls: StallCounter,
@@ -77,44 +72,33 @@ pub struct DirectFile {
     failure: Option<i32>,
 }
 
-/// A write to come.
-#[derive(Clone, Debug)]
-struct Job {
-    /// Where its bytes are.
-    piece: Range<usize>,
-    /// Where they go.
-    offset: u64,
-    /// Whole blocks.
-    is_direct: bool,
-    /// Its buffer is free afterwards.
-    is_last: bool,
-}
-
 /// What is left of a [`DirectFile`].
 pub struct Finished {
-    /// The file, of exactly the length written. After an error it may be longer than `kept`.
-    pub file: File,
-    /// For the next file; `None` when they are of no more use.
-    pub buffers: Option<Buffers>,
-    /// Bytes at the file's beginning that have been written.
+    /// For the next file.
+    pub buffers: Buffers,
+    /// Bytes at the file's beginning that have been written. After an error the file may be longer.
     pub kept: u64,
     /// The error that ended it early.
     pub result: io::Result<()>,
 }
 
 impl DirectFile {
-    /// Takes over `file`: empty, opened for writing, and written by nobody else.
-    pub fn new(file: File, buffers: Buffers, stalls: StallCounter) -> Self {
+    /// Writes to `file`: empty, opened for writing, and written by nobody else until this is finished.
+    ///
+    /// # Errors
+    /// When the process may have no further descriptor or thread.
+    pub fn new(file: &File, buffers: Buffers, stalls: StallCounter) -> io::Result<Self> {
+        Ok(Self::by(Writer::new(file)?, buffers, stalls))
+    }
+
+    fn by(writer: Writer, buffers: Buffers, stalls: StallCounter) -> Self {
         Self {
-            queue: buffers.0,
-            direct: direct(&file).ok(),
-            plain: file,
-            jobs: VecDeque::with_capacity(2 * BUFFERS),
-            current: 0,
+            writer,
+            free: buffers.0,
+            current: None,
             base: 0,
             filled: 0,
             flushed: 0,
-            full: 0,
             kept: 0,
             stalls,
             failure: None,
@@ -123,175 +107,96 @@ impl DirectFile {
 
     /// False where the file system refuses O_DIRECT.
     pub fn is_direct(&self) -> bool {
-        self.direct.is_some()
+        self.writer.is_direct()
     }
 
-    /// Writes what is left, waits for the disk and gives everything back.
+    /// Writes what is left, waits for the disk and gives the buffers back.
     pub fn finish(mut self) -> Finished {
-        let result = self.complete();
-        let is_idle = !self.queue.is_busy();
-        Finished {
-            file: self.plain,
-            buffers: is_idle.then_some(Buffers(self.queue)),
-            kept: self.kept,
-            result,
+        if let Some(buffer) = self.current.take_if(|_| self.filled > self.flushed) {
+            self.hand_over(buffer);
         }
-    }
-
-    fn complete(&mut self) -> io::Result<()> {
-        self.advance()?;
-        while !self.send_out() {
-            self.wait()?;
+        self.free.extend(self.current.take());
+        while self.free.len() < BUFFERS {
+            let written = self.writer.wait();
+            self.take_back(written);
         }
-        while !self.jobs.is_empty() {
-            self.wait()?;
-        }
-        Ok(())
+        Finished { result: self.check(), buffers: Buffers(self.free), kept: self.kept }
     }
 
     /// Has everything written that was filled in, if there is a buffer to go on with.
-    fn send_out(&mut self) -> bool {
-        let tail = self.filled % BLOCK;
-        if self.filled > tail {
-            if tail > 0 && self.full + 1 == BUFFERS {
-                return false;
-            }
-            self.turn(tail);
+    fn send_out(&mut self) {
+        if self.filled == self.flushed || self.free.is_empty() {
+            return;
         }
-        if self.filled > self.flushed {
-            let start = self.current * BUFFER;
-            let piece = start..start + self.filled;
-            self.jobs.push_back(Job { piece, offset: self.base, is_direct: false, is_last: false });
-            self.flushed = self.filled;
-        }
-        true
+        let (Some(mut next), Some(buffer)) = (self.free.pop(), self.current.take()) else { return };
+        let (end, tail) = (self.filled, self.filled % BLOCK);
+        next.bytes_mut()[..tail].copy_from_slice(&buffer.bytes()[end - tail..end]);
+        self.hand_over(buffer);
+        self.current = Some(next);
+        self.base -= tail as u64;
+        (self.filled, self.flushed) = (tail, tail);
     }
 
-    /// Gives the current buffer to the disk but for its last `tail` bytes, which the next one begins with.
-    fn turn(&mut self, tail: usize) {
-        let start = self.current * BUFFER;
-        let length = self.filled - tail;
-        let (piece, offset) = (start..start + length, self.base);
-        self.jobs.push_back(Job { piece, offset, is_direct: true, is_last: true });
-        self.full += 1;
-        self.current = (self.current + 1) % BUFFERS;
-        if tail > 0 {
-            self.queue.copy(start + length..start + length + tail, self.current * BUFFER);
-        }
-        self.base += length as u64;
-        (self.filled, self.flushed) = (tail, 0);
+    fn hand_over(&mut self, buffer: Buffer) {
+        self.writer.write(Piece { buffer, length: self.filled, offset: self.base });
+        self.base += self.filled as u64;
+        (self.filled, self.flushed) = (0, 0);
     }
 
-    /// Takes note of what is complete, without waiting, and keeps the disk busy.
+    fn take_back(&mut self, written: Written) {
+        self.free.push(written.buffer);
+        self.kept = written.kept;
+        self.failure = self.failure.or(written.result.err());
+    }
+
+    /// Takes note of what is complete, without waiting.
     fn advance(&mut self) -> io::Result<()> {
-        self.check()?;
-        while self.queue.is_busy() {
-            let Some(result) = self.queue.poll() else { return Ok(()) };
-            self.note(result)?;
+        while let Some(written) = self.writer.poll() {
+            self.take_back(written);
         }
-        self.start_next()
-    }
-
-    /// Waits for one write.
-    fn wait(&mut self) -> io::Result<()> {
-        self.start_next()?;
-        let result = self.queue.wait().or_else(|error| self.fail(&error))?;
-        self.note(result)?;
-        self.start_next()
-    }
-
-    fn start_next(&mut self) -> io::Result<()> {
-        if self.queue.is_busy() {
-            return Ok(());
-        }
-        let Some(job) = self.jobs.front() else { return Ok(()) };
-        let direct = self.direct.as_ref().filter(|_| job.is_direct);
-        let file = direct.unwrap_or(&self.plain).as_fd();
-        let started = self.queue.start(file, job.piece.clone(), job.offset);
-        started.or_else(|error| self.fail(&error))
-    }
-
-    /// Takes note of what the write under way, the first of the jobs, has answered.
-    fn note(&mut self, result: i32) -> io::Result<()> {
-        let Some(job) = self.jobs.front_mut() else { return Ok(()) };
-        match usize::try_from(result) {
-            Ok(0) => return self.fail_with(libc::EIO),
-            Ok(written) => {
-                job.piece.start += written;
-                job.offset += written as u64;
-                // The rest of a block that was cut short is no whole block.
-                job.is_direct &= written.is_multiple_of(BLOCK);
-                self.kept = self.kept.max(job.offset);
-            }
-            Err(_) => match -result {
-                libc::EINTR | libc::EAGAIN => {}
-                libc::EINVAL if job.is_direct && self.direct.is_some() => self.direct = None,
-                code => return self.fail_with(code),
-            },
-        }
-        if job.piece.is_empty() {
-            self.full -= usize::from(job.is_last);
-            self.jobs.pop_front();
-        }
-        Ok(())
+        self.check()
     }
 
     fn check(&self) -> io::Result<()> {
         self.failure.map_or(Ok(()), |code| Err(io::Error::from_raw_os_error(code)))
     }
 
-    fn fail<T>(&mut self, error: &io::Error) -> io::Result<T> {
-        self.fail_with(error.raw_os_error().unwrap_or(libc::EIO))
-    }
-
-    fn fail_with<T>(&mut self, code: i32) -> io::Result<T> {
-        self.failure = Some(code);
-        self.jobs.clear();
-        Err(io::Error::from_raw_os_error(code))
-    }
-
-    /// Waits until a buffer is free to be filled.
-    fn make_room(&mut self) -> io::Result<()> {
+    /// The buffer to be filled; waits until there is one.
+    fn room(&mut self) -> io::Result<Buffer> {
         self.advance()?;
-        if self.full < BUFFERS {
-            return Ok(());
+        loop {
+            if let Some(buffer) = self.current.take().or_else(|| self.free.pop()) {
+                return Ok(buffer);
+            }
+            let began = Instant::now();
+            let written = self.writer.wait();
+            self.stalls.add(began.elapsed());
+            self.take_back(written);
+            self.check()?;
         }
-        let began = Instant::now();
-        let mut result = Ok(());
-        while self.full == BUFFERS && result.is_ok() {
-            result = self.wait();
-        }
-        self.stalls.add(began.elapsed());
-        result
     }
 }
 
 impl Write for DirectFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.make_room()?;
+        let mut buffer = self.room()?;
         let count = bytes.len().min(BUFFER - self.filled);
-        self.queue.fill(self.current * BUFFER + self.filled, &bytes[..count]);
+        buffer.bytes_mut()[self.filled..self.filled + count].copy_from_slice(&bytes[..count]);
         self.filled += count;
-        if self.filled == BUFFER {
-            self.turn(0);
-            self.start_next()?;
+        match self.filled == BUFFER {
+            true => self.hand_over(buffer),
+            false => self.current = Some(buffer),
         }
         Ok(count)
     }
 
     fn flush(&mut self) -> io::Result<()> {
         self.advance()?;
-        if self.jobs.is_empty() {
+        if self.free.len() + 1 == BUFFERS {
             self.send_out();
         }
-        self.start_next()
+        Ok(())
     }
-}
-
-/// The same file, opened once more with O_DIRECT: by its descriptor, as its name may be another's by now.
-fn direct(file: &File) -> io::Result<File> {
-    let name = format!("/proc/self/fd/{}", file.as_raw_fd());
-    OpenOptions::new().write(true).custom_flags(libc::O_DIRECT).open(name)
 }
 
 #[cfg(test)]
