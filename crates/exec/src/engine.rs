@@ -12,7 +12,7 @@ use crate::kernels::Level;
 use crate::lanes::LANES;
 use crate::program::Program;
 use crate::scalar::Scalar;
-use crate::vector::{Packets, Workspace, prefetch_all};
+use crate::vector::{Packets, Workspace};
 
 /// A filter that is ready to run. Cheap to clone, and shared by as many threads as like.
 ///
@@ -95,21 +95,33 @@ impl Engine {
         interface: Option<u32>,
         matches: &mut Matches,
     ) {
-        let mut rest = batch.descriptors();
-        while !rest.is_empty() {
-            let first = batch.len() - rest.len();
-            let (descriptors, others) = rest.split_at(rest.len().min(LANES));
-            rest = others;
-            prefetch_all(program, batch.region(), rest);
-            let Some((region, from)) = near(batch.region(), descriptors) else {
-                self.one_by_one(batch, first..first + descriptors.len(), interface, matches);
-                continue;
-            };
-            let packets = Packets { region, from, descriptors, interface };
-            let kept = workspace.evaluate(program, self.level, packets);
-            for (word, bits) in kept.words().into_iter().enumerate() {
-                matches.insert_word(first + 64 * word, bits);
+        let region = batch.region();
+        let mut rest = batch.descriptors().chunks(LANES).peekable();
+        let note = |workspace: &mut Workspace, block: Option<&&[Descriptor]>| {
+            let near = block.and_then(|block| Some((block, near(region, block)?.1)));
+            if let Some((block, from)) = near {
+                workspace.note(program, region, from, block);
             }
+        };
+        note(workspace, rest.peek());
+        let mut first = 0;
+        while let Some(descriptors) = rest.next() {
+            workspace.advance();
+            note(workspace, rest.peek());
+            match near(region, descriptors) {
+                Some((region, _)) => {
+                    let packets = Packets { region, descriptors, interface };
+                    let kept = workspace.evaluate(program, self.level, packets);
+                    for (word, bits) in kept.words().into_iter().enumerate() {
+                        matches.insert_word(first + 64 * word, bits);
+                    }
+                }
+                None => {
+                    let range = first..first + descriptors.len();
+                    self.one_by_one(batch, range, interface, matches);
+                }
+            }
+            first += descriptors.len();
         }
     }
 

@@ -8,10 +8,13 @@
 
 use std::fmt;
 
+use linerate_filter::plan::{BinaryOperator, Comparison};
+
 use crate::bits::Bits;
-use crate::lanes::{Chunks, Lanes, Mask};
+use crate::join::Either;
+use crate::lanes::{Arrivals, Chunks, Lanes, Mask, each};
 use crate::lookup::Lookup;
-use crate::portable::{self, Windows};
+use crate::portable::{self, Known, Windows};
 
 /// Which instructions an engine uses. Verdicts are the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,19 +33,22 @@ impl Level {
     /// Plain Rust: what every processor has.
     pub const PORTABLE: Self = Self(Kind::Portable);
 
-    /// AVX2, if the processor has it.
+    /// AVX2 and BMI2, which came with it, if the processor has them.
     pub fn avx2() -> Option<Self> {
         #[cfg(target_arch = "x86_64")]
-        return is_x86_feature_detected!("avx2").then_some(Self(Kind::Avx2));
+        return (is_x86_feature_detected!("avx2") && is_x86_feature_detected!("bmi2"))
+            .then_some(Self(Kind::Avx2));
         #[cfg(not(target_arch = "x86_64"))]
         None
     }
 
-    /// AVX-512 with its foundation and byte instructions, if the processor has it.
+    /// AVX-512 with its foundation and byte instructions, and BMI2, if the processor has them.
     pub fn avx512() -> Option<Self> {
         #[cfg(target_arch = "x86_64")]
-        return (is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512bw"))
-            .then_some(Self(Kind::Avx512));
+        return (is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("bmi2"))
+        .then_some(Self(Kind::Avx512));
         #[cfg(not(target_arch = "x86_64"))]
         None
     }
@@ -75,10 +81,10 @@ macro_rules! at_level {
     ($level:expr, $function:ident($($argument:expr),*)) => {
         match $level.0 {
             Kind::Portable => portable::$function($($argument),*),
-            // SAFETY: a level of this kind is made only where the processor has AVX2.
+            // SAFETY: a level of this kind is made only where the processor has AVX2 and BMI2.
             #[cfg(target_arch = "x86_64")]
             Kind::Avx2 => unsafe { avx2::$function($($argument),*) },
-            // SAFETY: a level of this kind is made only where the processor has AVX-512F and BW.
+            // SAFETY: a level of this kind is made only where the processor has AVX-512F and BW, and BMI2.
             #[cfg(target_arch = "x86_64")]
             Kind::Avx512 => unsafe { avx512::$function($($argument),*) },
         }
@@ -105,8 +111,54 @@ impl Level {
         at_level!(self, extract(bits, lanes, chunks, out));
     }
 
-    pub(crate) fn test(self, lookup: &Lookup, lanes: &Lanes, active: &Mask) -> Mask {
-        at_level!(self, test(lookup, lanes, active))
+    pub(crate) fn combine(
+        self,
+        operator: BinaryOperator,
+        [left, right]: [&Lanes; 2],
+        chunks: Chunks,
+        out: &mut Lanes,
+    ) {
+        at_level!(self, combine(operator, left, right, chunks, out));
+    }
+
+    pub(crate) fn test(
+        self,
+        lookup: &Lookup,
+        lanes: &Lanes,
+        present: Option<&Mask>,
+        active: &Arrivals,
+        found: impl FnMut(usize, u16, u16),
+    ) {
+        at_level!(self, test(lookup, lanes, present, active, found));
+    }
+
+    pub(crate) fn either(
+        self,
+        either: &Either,
+        lanes: &Lanes,
+        present: [Option<&Mask>; 2],
+        active: &Arrivals,
+        found: impl FnMut(usize, u16, u16),
+    ) {
+        at_level!(self, either(either, lanes, present, active, found));
+    }
+
+    pub(crate) fn compare(
+        self,
+        how: Comparison,
+        both: [Known<'_>; 2],
+        active: &Arrivals,
+        found: impl FnMut(usize, u16, u16),
+    ) {
+        at_level!(self, compare(how, both, active, found));
+    }
+
+    pub(crate) fn compress(self, lanes: &Lanes, chosen: &Arrivals, out: &mut Lanes) {
+        at_level!(self, compress(lanes, chosen, out));
+    }
+
+    pub(crate) fn spread(self, dense: &Mask, chosen: &Arrivals) -> Mask {
+        at_level!(self, spread(dense, chosen))
     }
 }
 
@@ -131,25 +183,51 @@ fn last_word(windows: &Windows<'_>) -> Option<i32> {
 }
 
 #[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "bmi2,popcnt")]
+fn spread(dense: &Mask, chosen: &Arrivals) -> Mask {
+    use std::arch::x86_64::_pdep_u32;
+    let [a, b, c, d] = dense.words();
+    let words = [a, b, c, d, 0, 0];
+    let mut out = Mask::default();
+    let mut number = 0;
+    for chunk in each(chosen.chunks) {
+        let packets = u32::from(chosen.packets.0[chunk]);
+        let [low, high] = [words[number / 64], words[number / 64 + 1]].map(u128::from);
+        let next = (low | high << 64) >> (number % 64);
+        out.0[chunk] = _pdep_u32(next as u32, packets) as u16;
+        number += packets.count_ones() as usize;
+    }
+    out
+}
+
+#[cfg(target_arch = "x86_64")]
 mod avx512 {
     use std::arch::x86_64::*;
 
-    use super::{Bits, Chunks, Lanes, Lookup, Mask, Windows, last_word, portable};
+    pub(super) use super::spread;
+    use super::{
+        Arrivals, BinaryOperator, Bits, Chunks, Comparison, Either, Known, Lanes, Lookup, Mask,
+        Windows, last_word, portable,
+    };
     use crate::lanes::{CHUNK, each};
     use crate::lookup::{Bitmap, Table};
+    use crate::portable::of;
 
+    #[inline]
     #[target_feature(enable = "avx512f,avx512bw")]
     fn load(lanes: &[u32; CHUNK]) -> __m512i {
         // SAFETY: reads 64 bytes, which an array of 16 words has; no alignment is needed.
         unsafe { _mm512_loadu_si512(lanes.as_ptr().cast()) }
     }
 
+    #[inline]
     #[target_feature(enable = "avx512f,avx512bw")]
     fn store(lanes: &mut [u32; CHUNK], vector: __m512i) {
         // SAFETY: writes 64 bytes, which an array of 16 words has; no alignment is needed.
         unsafe { _mm512_storeu_si512(lanes.as_mut_ptr().cast(), vector) };
     }
 
+    #[inline]
     #[target_feature(enable = "avx512f,avx512bw")]
     fn splat(number: u32) -> __m512i {
         _mm512_set1_epi32(number.cast_signed())
@@ -207,82 +285,142 @@ mod avx512 {
     }
 
     #[target_feature(enable = "avx512f,avx512bw")]
-    pub(super) fn test(lookup: &Lookup, lanes: &Lanes, active: &Mask) -> Mask {
+    pub(super) fn combine(
+        operator: BinaryOperator,
+        left: &Lanes,
+        right: &Lanes,
+        chunks: Chunks,
+        out: &mut Lanes,
+    ) {
+        portable::combine(operator, left, right, chunks, out);
+    }
+
+    #[target_feature(enable = "avx512f,avx512bw")]
+    pub(super) fn compare(
+        how: Comparison,
+        both: [Known<'_>; 2],
+        active: &Arrivals,
+        found: impl FnMut(usize, u16, u16),
+    ) {
+        portable::compare(how, both, active, found);
+    }
+
+    #[target_feature(enable = "avx512f,avx512bw")]
+    pub(super) fn test(
+        lookup: &Lookup,
+        lanes: &Lanes,
+        present: Option<&Mask>,
+        active: &Arrivals,
+        mut found: impl FnMut(usize, u16, u16),
+    ) {
         match lookup {
-            Lookup::Equal { mask, constant } => equal(*mask, *constant, lanes, active),
-            Lookup::Few { mask, constants } => few(*mask, constants, lanes, active),
+            Lookup::Equal { mask, constant } => {
+                let (mask, constant) = (splat(*mask), splat(*constant));
+                for chunk in each(active.chunks) {
+                    let there = active.packets.0[chunk] & of(present, chunk);
+                    let lane = _mm512_and_si512(load(&lanes[chunk]), mask);
+                    let holds = _mm512_cmpeq_epi32_mask(lane, constant);
+                    found(chunk, there & holds, there & !holds);
+                }
+            }
+            Lookup::Few { mask, constants } => {
+                let mask = splat(*mask);
+                for chunk in each(active.chunks) {
+                    let there = active.packets.0[chunk] & of(present, chunk);
+                    let lane = _mm512_and_si512(load(&lanes[chunk]), mask);
+                    let equal = |constant: &u32| _mm512_cmpeq_epi32_mask(lane, splat(*constant));
+                    let holds = constants.iter().fold(0, |holds, constant| holds | equal(constant));
+                    found(chunk, there & holds, there & !holds);
+                }
+            }
             Lookup::Within { mask, low, span } => {
                 let (mask, low, span) = (splat(*mask), splat(*low), splat(*span));
-                let mut out = Mask::default();
-                for (chunk, lanes) in lanes.iter().enumerate() {
-                    let above = _mm512_sub_epi32(_mm512_and_si512(load(lanes), mask), low);
-                    out.0[chunk] = _mm512_mask_cmple_epu32_mask(active.0[chunk], above, span);
+                for chunk in each(active.chunks) {
+                    let there = active.packets.0[chunk] & of(present, chunk);
+                    let lane = _mm512_and_si512(load(&lanes[chunk]), mask);
+                    let holds = _mm512_cmple_epu32_mask(_mm512_sub_epi32(lane, low), span);
+                    found(chunk, there & holds, there & !holds);
                 }
-                out
             }
             Lookup::Bitmap { right, mask, bitmap } => {
-                in_bitmap((*right, *mask), bitmap, lanes, active)
+                for chunk in each(active.chunks) {
+                    let there = active.packets.0[chunk] & of(present, chunk);
+                    let holds = in_bitmap(*right, *mask, bitmap, load(&lanes[chunk]));
+                    found(chunk, there & holds, there & !holds);
+                }
             }
-            Lookup::Hashed { mask, table } => in_table(*mask, table, lanes, active),
-        }
-    }
-
-    #[target_feature(enable = "avx512f,avx512bw")]
-    fn equal(mask: u32, constant: u32, lanes: &Lanes, active: &Mask) -> Mask {
-        let (mask, constant) = (splat(mask), splat(constant));
-        let mut out = Mask::default();
-        for (chunk, lanes) in lanes.iter().enumerate() {
-            let lane = _mm512_and_si512(load(lanes), mask);
-            out.0[chunk] = _mm512_mask_cmpeq_epi32_mask(active.0[chunk], lane, constant);
-        }
-        out
-    }
-
-    #[target_feature(enable = "avx512f,avx512bw")]
-    fn few(mask: u32, constants: &[u32], lanes: &Lanes, active: &Mask) -> Mask {
-        let mut out = Mask::default();
-        for (chunk, lanes) in lanes.iter().enumerate() {
-            if active.0[chunk] != 0 {
-                let lane = _mm512_and_si512(load(lanes), splat(mask));
-                let equal = |constant: &u32| _mm512_cmpeq_epi32_mask(lane, splat(*constant));
-                let found = constants.iter().fold(0, |found, constant| found | equal(constant));
-                out.0[chunk] = found & active.0[chunk];
+            Lookup::Hashed { mask, table } => {
+                for chunk in each(active.chunks) {
+                    let there = active.packets.0[chunk] & of(present, chunk);
+                    let holds =
+                        in_table(table, _mm512_and_si512(load(&lanes[chunk]), splat(*mask)));
+                    found(chunk, there & holds, there & !holds);
+                }
             }
         }
-        out
     }
 
+    #[inline]
     #[target_feature(enable = "avx512f,avx512bw")]
-    fn in_bitmap((right, mask): (u32, u32), bitmap: &Bitmap, lanes: &Lanes, active: &Mask) -> Mask {
-        let (right, mask) = (_mm_cvtsi32_si128(right.cast_signed()), splat(mask & 0xffff));
-        let mut out = Mask::default();
-        for chunk in each(active.chunks()) {
-            let number = _mm512_and_si512(_mm512_srl_epi32(load(&lanes[chunk]), right), mask);
-            let word = _mm512_srli_epi32::<5>(number);
-            // SAFETY: of 16 bits 11 are left: the bitmap has a word for each.
-            let word = unsafe { _mm512_i32gather_epi32::<4>(word, bitmap.as_ptr().cast()) };
-            let bit = _mm512_sllv_epi32(splat(1), _mm512_and_si512(number, splat(31)));
-            out.0[chunk] = _mm512_mask_test_epi32_mask(active.0[chunk], word, bit);
-        }
-        out
+    fn in_bitmap(right: u32, mask: u32, bitmap: &Bitmap, lane: __m512i) -> u16 {
+        let right = _mm_cvtsi32_si128(right.cast_signed());
+        let number = _mm512_and_si512(_mm512_srl_epi32(lane, right), splat(mask & 0xffff));
+        let word = _mm512_srli_epi32::<5>(number);
+        // SAFETY: of 16 bits 11 are left: the bitmap has a word for each.
+        let word = unsafe { _mm512_i32gather_epi32::<4>(word, bitmap.as_ptr().cast()) };
+        let bit = _mm512_sllv_epi32(splat(1), _mm512_and_si512(number, splat(31)));
+        _mm512_test_epi32_mask(word, bit)
     }
 
+    #[inline]
     #[target_feature(enable = "avx512f,avx512bw")]
-    fn in_table(mask: u32, table: &Table, lanes: &Lanes, active: &Mask) -> Mask {
+    fn in_table(table: &Table, key: __m512i) -> u16 {
         let (places, shift) = table.places();
         assert_eq!(places.len(), 1 << (32 - shift), "a place for each hash");
         let shift = _mm_cvtsi32_si128(shift.cast_signed());
-        let mut out = Mask::default();
-        for chunk in each(active.chunks()) {
-            let key = _mm512_and_si512(load(&lanes[chunk]), splat(mask));
-            for factor in table.factors() {
-                let at = _mm512_srl_epi32(_mm512_mullo_epi32(key, splat(factor)), shift);
-                // SAFETY: so many bits are left as name the places, and fewer than 31.
-                let found = unsafe { _mm512_i32gather_epi32::<4>(at, places.as_ptr().cast()) };
-                out.0[chunk] |= _mm512_mask_cmpeq_epi32_mask(active.0[chunk], found, key);
-            }
+        table.factors().into_iter().fold(0, |holds, factor| {
+            let at = _mm512_srl_epi32(_mm512_mullo_epi32(key, splat(factor)), shift);
+            // SAFETY: so many bits are left as name the places, and fewer than 31.
+            let found = unsafe { _mm512_i32gather_epi32::<4>(at, places.as_ptr().cast()) };
+            holds | _mm512_cmpeq_epi32_mask(found, key)
+        })
+    }
+
+    #[target_feature(enable = "avx512f,avx512bw,bmi2")]
+    pub(super) fn either(
+        either: &Either,
+        lanes: &Lanes,
+        present: [Option<&Mask>; 2],
+        active: &Arrivals,
+        mut found: impl FnMut(usize, u16, u16),
+    ) {
+        for chunk in each(active.chunks) {
+            let halves = load(&lanes[chunk]);
+            let equal = |constant: &u16| {
+                _mm512_cmpeq_epi16_mask(halves, _mm512_set1_epi16(constant.cast_signed()))
+            };
+            let equal = either.constants.iter().fold(0, |found, constant| found | equal(constant));
+            // Lower halves are at even places.
+            let lower = _pext_u32(equal, 0x5555_5555) as u16;
+            let upper = _pext_u32(equal, 0xaaaa_aaaa) as u16;
+            let there = present.map(|present| of(present, chunk));
+            let (holds, fails) = either.judge(upper, lower, there, active.packets.0[chunk]);
+            found(chunk, holds, fails);
         }
-        out
+    }
+
+    #[target_feature(enable = "avx512f,avx512bw,popcnt")]
+    pub(super) fn compress(lanes: &Lanes, chosen: &Arrivals, out: &mut Lanes) {
+        let out = out.0.as_flattened_mut();
+        let mut next = 0;
+        for chunk in each(chosen.chunks) {
+            let packets = chosen.packets.0[chunk];
+            let dense = _mm512_maskz_compress_epi32(packets, load(&lanes[chunk]));
+            // No more than the chunks before this one are full, so that there is room for one more.
+            store(out[next..].first_chunk_mut().expect("a chunk's room"), dense);
+            next += packets.count_ones() as usize;
+        }
+        out[next..next.next_multiple_of(CHUNK)].fill(0);
     }
 }
 
@@ -290,12 +428,18 @@ mod avx512 {
 mod avx2 {
     use std::arch::x86_64::*;
 
-    use super::{Bits, Chunks, Lanes, Lookup, Mask, Windows, last_word, portable};
+    pub(super) use super::spread;
+    use super::{
+        Arrivals, BinaryOperator, Bits, Chunks, Comparison, Either, Known, Lanes, Lookup, Mask,
+        Windows, last_word, portable,
+    };
     use crate::lanes::{CHUNK, each};
+    use crate::portable::of;
 
     /// Both halves of a chunk.
     type Pair = [__m256i; 2];
 
+    #[inline]
     #[target_feature(enable = "avx2")]
     fn load(lanes: &[u32; CHUNK]) -> Pair {
         let at = lanes.as_ptr();
@@ -303,12 +447,14 @@ mod avx2 {
         unsafe { [_mm256_loadu_si256(at.cast()), _mm256_loadu_si256(at.add(8).cast())] }
     }
 
+    #[inline]
     #[target_feature(enable = "avx2")]
     fn splat(number: u32) -> __m256i {
         _mm256_set1_epi32(number.cast_signed())
     }
 
-    /// One bit for each lane that is all ones.
+    /// The highest bit of each lane.
+    #[inline]
     #[target_feature(enable = "avx2")]
     fn bits(halves: Pair) -> u16 {
         let [low, high] = halves.map(|half| _mm256_movemask_ps(_mm256_castsi256_ps(half)) as u16);
@@ -316,6 +462,7 @@ mod avx2 {
     }
 
     /// `lane <= limit`, unsigned.
+    #[inline]
     #[target_feature(enable = "avx2")]
     fn at_most(lane: __m256i, limit: __m256i) -> __m256i {
         _mm256_cmpeq_epi32(_mm256_min_epu32(lane, limit), lane)
@@ -370,53 +517,105 @@ mod avx2 {
     }
 
     #[target_feature(enable = "avx2")]
-    pub(super) fn test(lookup: &Lookup, lanes: &Lanes, active: &Mask) -> Mask {
+    pub(super) fn combine(
+        operator: BinaryOperator,
+        left: &Lanes,
+        right: &Lanes,
+        chunks: Chunks,
+        out: &mut Lanes,
+    ) {
+        portable::combine(operator, left, right, chunks, out);
+    }
+
+    #[target_feature(enable = "avx2")]
+    pub(super) fn compare(
+        how: Comparison,
+        both: [Known<'_>; 2],
+        active: &Arrivals,
+        found: impl FnMut(usize, u16, u16),
+    ) {
+        portable::compare(how, both, active, found);
+    }
+
+    #[target_feature(enable = "avx2")]
+    pub(super) fn test(
+        lookup: &Lookup,
+        lanes: &Lanes,
+        present: Option<&Mask>,
+        active: &Arrivals,
+        mut found: impl FnMut(usize, u16, u16),
+    ) {
         match lookup {
-            Lookup::Equal { mask, constant } => equal(*mask, *constant, lanes, active),
-            Lookup::Few { mask, constants } => few(*mask, constants, lanes, active),
+            Lookup::Equal { mask, constant } => {
+                let (mask, constant) = (splat(*mask), splat(*constant));
+                for chunk in each(active.chunks) {
+                    let there = active.packets.0[chunk] & of(present, chunk);
+                    let equal = |lane| _mm256_cmpeq_epi32(_mm256_and_si256(lane, mask), constant);
+                    let holds = bits(load(&lanes[chunk]).map(equal));
+                    found(chunk, there & holds, there & !holds);
+                }
+            }
+            Lookup::Few { mask, constants } => {
+                let mask = splat(*mask);
+                for chunk in each(active.chunks) {
+                    let there = active.packets.0[chunk] & of(present, chunk);
+                    let lane = load(&lanes[chunk]).map(|lane| _mm256_and_si256(lane, mask));
+                    let mut equal = [_mm256_setzero_si256(); 2];
+                    for constant in constants {
+                        let constant = splat(*constant);
+                        for half in 0..2 {
+                            let one = _mm256_cmpeq_epi32(lane[half], constant);
+                            equal[half] = _mm256_or_si256(equal[half], one);
+                        }
+                    }
+                    let holds = bits(equal);
+                    found(chunk, there & holds, there & !holds);
+                }
+            }
             Lookup::Within { mask, low, span } => {
                 let (mask, low, span) = (splat(*mask), splat(*low), splat(*span));
-                let mut out = Mask::default();
-                for (chunk, lanes) in lanes.iter().enumerate() {
+                for chunk in each(active.chunks) {
+                    let there = active.packets.0[chunk] & of(present, chunk);
                     let above = |lane| _mm256_sub_epi32(_mm256_and_si256(lane, mask), low);
-                    let inside = load(lanes).map(|lane| at_most(above(lane), span));
-                    out.0[chunk] = bits(inside) & active.0[chunk];
+                    let holds = bits(load(&lanes[chunk]).map(|lane| at_most(above(lane), span)));
+                    found(chunk, there & holds, there & !holds);
                 }
-                out
             }
             // Eight lanes at a time a gather gains nothing here.
-            Lookup::Bitmap { .. } | Lookup::Hashed { .. } => portable::test(lookup, lanes, active),
-        }
-    }
-
-    #[target_feature(enable = "avx2")]
-    fn equal(mask: u32, constant: u32, lanes: &Lanes, active: &Mask) -> Mask {
-        let (mask, constant) = (splat(mask), splat(constant));
-        let mut out = Mask::default();
-        for (chunk, lanes) in lanes.iter().enumerate() {
-            let equal = |lane| _mm256_cmpeq_epi32(_mm256_and_si256(lane, mask), constant);
-            out.0[chunk] = bits(load(lanes).map(equal)) & active.0[chunk];
-        }
-        out
-    }
-
-    #[target_feature(enable = "avx2")]
-    fn few(mask: u32, constants: &[u32], lanes: &Lanes, active: &Mask) -> Mask {
-        let mut out = Mask::default();
-        for (chunk, lanes) in lanes.iter().enumerate() {
-            if active.0[chunk] != 0 {
-                let lane = load(lanes).map(|lane| _mm256_and_si256(lane, splat(mask)));
-                let mut found = [_mm256_setzero_si256(); 2];
-                for constant in constants {
-                    let constant = splat(*constant);
-                    for half in 0..2 {
-                        let equal = _mm256_cmpeq_epi32(lane[half], constant);
-                        found[half] = _mm256_or_si256(found[half], equal);
-                    }
-                }
-                out.0[chunk] = bits(found) & active.0[chunk];
+            Lookup::Bitmap { .. } | Lookup::Hashed { .. } => {
+                portable::test(lookup, lanes, present, active, found);
             }
         }
-        out
+    }
+
+    #[target_feature(enable = "avx2")]
+    pub(super) fn either(
+        either: &Either,
+        lanes: &Lanes,
+        present: [Option<&Mask>; 2],
+        active: &Arrivals,
+        mut found: impl FnMut(usize, u16, u16),
+    ) {
+        for chunk in each(active.chunks) {
+            let halves = load(&lanes[chunk]);
+            let mut equal = [_mm256_setzero_si256(); 2];
+            for constant in &either.constants {
+                let constant = _mm256_set1_epi16(constant.cast_signed());
+                for half in 0..2 {
+                    let one = _mm256_cmpeq_epi16(halves[half], constant);
+                    equal[half] = _mm256_or_si256(equal[half], one);
+                }
+            }
+            let upper = bits(equal);
+            let lower = bits(equal.map(|half| _mm256_slli_epi32::<16>(half)));
+            let there = present.map(|present| of(present, chunk));
+            let (holds, fails) = either.judge(upper, lower, there, active.packets.0[chunk]);
+            found(chunk, holds, fails);
+        }
+    }
+
+    #[target_feature(enable = "avx2")]
+    pub(super) fn compress(lanes: &Lanes, chosen: &Arrivals, out: &mut Lanes) {
+        portable::compress(lanes, chosen, out);
     }
 }

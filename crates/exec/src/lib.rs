@@ -12,6 +12,7 @@
 //!
 //! - `engine`: from batches to blocks, and who evaluates them
 //! - `program`: plans made into columns and steps
+//! - `join`: two steps made one
 //! - `vector`: the evaluation of a block
 //! - `columns`: fields and numbers of a block, made when they are first needed
 //! - `scalar`: the evaluation of single packets
@@ -23,6 +24,7 @@
 mod bits;
 mod columns;
 mod engine;
+mod join;
 mod kernels;
 mod lanes;
 mod lookup;

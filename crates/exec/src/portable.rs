@@ -1,11 +1,14 @@
 //! What is done to columns, in plain Rust: for every processor, and the pattern for its faster likes.
+//!
+//! What tests find is told by chunk: of whom it holds, and of whom it does not. Who lacks the field is neither.
 
 use std::array;
 
 use linerate_filter::plan::{BinaryOperator, Comparison, apply};
 
 use crate::bits::Bits;
-use crate::lanes::{CHUNK, Chunks, Lanes, Mask, each};
+use crate::join::Either;
+use crate::lanes::{Arrivals, CHUNK, CHUNKS, Chunks, LANES, Lanes, Mask, each, ones};
 use crate::lookup::Lookup;
 
 /// Where in memory the numbers of a column are, four bytes each in network order.
@@ -26,13 +29,24 @@ impl Windows<'_> {
     pub(crate) fn get(&self, chunk: usize, lane: usize) -> u32 {
         let base = self.base.map_or(0, |base| base[chunk][lane]);
         let at = self.starts[chunk][lane].wrapping_add(base).wrapping_add(self.offset) as usize;
+        if let Some(bytes) = self.region.get(at..).and_then(<[u8]>::first_chunk) {
+            return u32::from_be_bytes(*bytes);
+        }
         let mut bytes = [0; 4];
         if let Some(rest) = self.region.get(at..) {
-            let there = rest.len().min(4);
-            bytes[..there].copy_from_slice(&rest[..there]);
+            bytes[..rest.len()].copy_from_slice(rest);
         }
         u32::from_be_bytes(bytes)
     }
+}
+
+/// A column and who has a number in it; `None` stands for all.
+pub(crate) type Known<'a> = (&'a Lanes, Option<&'a Mask>);
+
+/// The packets of a chunk that are in a mask.
+#[inline(always)]
+pub(crate) fn of(mask: Option<&Mask>, chunk: usize) -> u16 {
+    mask.map_or(u16::MAX, |mask| mask.0[chunk])
 }
 
 /// Loads a column. What it gives for packets that have no such bytes is of no meaning.
@@ -59,30 +73,72 @@ pub(crate) fn within(
     }
 }
 
-/// The packets among `active` that pass.
-pub(crate) fn test(lookup: &Lookup, lanes: &Lanes, active: &Mask) -> Mask {
+/// Looks a column up.
+pub(crate) fn test(
+    lookup: &Lookup,
+    lanes: &Lanes,
+    present: Option<&Mask>,
+    active: &Arrivals,
+    found: impl FnMut(usize, u16, u16),
+) {
     match lookup {
-        Lookup::Equal { mask, constant } => select(lanes, active, |lane| lane & mask == *constant),
-        Lookup::Within { mask, low, span } => {
-            select(lanes, active, |lane| (lane & mask).wrapping_sub(*low) <= *span)
+        Lookup::Equal { mask, constant } => {
+            select(lanes, present, active, |lane| lane & mask == *constant, found);
         }
-        other => select(lanes, active, |lane| other.holds(lane)),
+        Lookup::Within { mask, low, span } => {
+            let holds = |lane: u32| (lane & mask).wrapping_sub(*low) <= *span;
+            select(lanes, present, active, holds, found);
+        }
+        other => select(lanes, present, active, |lane| other.holds(lane), found),
     }
 }
 
-/// The packets among `active` of which `how` is true.
-pub(crate) fn compare(how: Comparison, left: &Lanes, right: &Lanes, active: &Mask) -> Mask {
-    Mask(array::from_fn(|chunk| match active.0[chunk] {
-        0 => 0,
-        some => some & bits(|lane| how.holds(left[chunk][lane], right[chunk][lane])),
-    }))
+fn select(
+    lanes: &Lanes,
+    present: Option<&Mask>,
+    active: &Arrivals,
+    holds: impl Fn(u32) -> bool,
+    mut found: impl FnMut(usize, u16, u16),
+) {
+    for chunk in each(active.chunks) {
+        let there = active.packets.0[chunk] & of(present, chunk);
+        let holds = bits(|lane| holds(lanes[chunk][lane]));
+        found(chunk, there & holds, there & !holds);
+    }
 }
 
-fn select(lanes: &Lanes, active: &Mask, holds: impl Fn(u32) -> bool) -> Mask {
-    Mask(array::from_fn(|chunk| match active.0[chunk] {
-        0 => 0,
-        some => some & bits(|lane| holds(lanes[chunk][lane])),
-    }))
+/// Looks both halves of a window up, where one suffices.
+#[inline(always)]
+pub(crate) fn either(
+    either: &Either,
+    lanes: &Lanes,
+    present: [Option<&Mask>; 2],
+    active: &Arrivals,
+    mut found: impl FnMut(usize, u16, u16),
+) {
+    for chunk in each(active.chunks) {
+        let is_among = |half: u32| either.constants.iter().any(|c| u32::from(*c) == half);
+        let upper = bits(|lane| is_among(lanes[chunk][lane] >> 16));
+        let lower = bits(|lane| is_among(lanes[chunk][lane] & 0xffff));
+        let there = present.map(|present| of(present, chunk));
+        let (holds, fails) = either.judge(upper, lower, there, active.packets.0[chunk]);
+        found(chunk, holds, fails);
+    }
+}
+
+/// Compares two columns.
+#[inline(always)]
+pub(crate) fn compare(
+    how: Comparison,
+    [(left, one), (right, other)]: [Known<'_>; 2],
+    active: &Arrivals,
+    mut found: impl FnMut(usize, u16, u16),
+) {
+    for chunk in each(active.chunks) {
+        let there = active.packets.0[chunk] & of(one, chunk) & of(other, chunk);
+        let holds = bits(|lane| how.holds(left[chunk][lane], right[chunk][lane]));
+        found(chunk, there & holds, there & !holds);
+    }
 }
 
 #[inline(always)]
@@ -98,19 +154,45 @@ pub(crate) fn extract(bits: Bits, lanes: &Lanes, chunks: Chunks, out: &mut Lanes
     }
 }
 
-/// Makes a column of two; `out` says for which packets it could.
+/// Makes a column of two, with 0 where there is no such number.
+#[inline(always)]
 pub(crate) fn combine(
     operator: BinaryOperator,
     left: &Lanes,
     right: &Lanes,
     chunks: Chunks,
-    (out, made): (&mut Lanes, &mut Mask),
+    out: &mut Lanes,
 ) {
     for chunk in each(chunks) {
-        made.0[chunk] =
-            bits(|lane| apply(operator, left[chunk][lane], right[chunk][lane]).is_some());
         out[chunk] = array::from_fn(|lane| {
             apply(operator, left[chunk][lane], right[chunk][lane]).unwrap_or(0)
         });
     }
+}
+
+/// Puts the chosen lanes side by side, with zeroes behind them to the end of their last chunk.
+pub(crate) fn compress(lanes: &Lanes, chosen: &Arrivals, out: &mut Lanes) {
+    let out = out.0.as_flattened_mut();
+    let mut next = 0;
+    for chunk in each(chosen.chunks) {
+        for lane in ones(chosen.packets.0[chunk]) {
+            out[next] = lanes[chunk][lane];
+            next += 1;
+        }
+    }
+    out[next..next.next_multiple_of(CHUNK)].fill(0);
+}
+
+/// Of the chosen packets those whose number among them is in `dense`.
+pub(crate) fn spread(dense: &Mask, chosen: &Arrivals) -> Mask {
+    let mut out = Mask([0; CHUNKS]);
+    let mut number = 0;
+    for chunk in each(chosen.chunks) {
+        for lane in ones(chosen.packets.0[chunk]) {
+            out.0[chunk] |= (dense.0[number / CHUNK % CHUNKS] >> (number % CHUNK) & 1) << lane;
+            number += 1;
+        }
+    }
+    debug_assert!(number <= LANES);
+    out
 }

@@ -10,6 +10,7 @@ use linerate_filter::plan::{
 };
 
 use crate::bits::Bits;
+use crate::join::{self, Either};
 use crate::lookup::Lookup;
 
 /// Index of a [`Column`].
@@ -47,12 +48,16 @@ pub(crate) struct Operand {
     pub(crate) present: ColumnId,
 }
 
+/// Where packets go: the number of a step, or past the last one [`Program::accepted`], and past that the drop.
+pub(crate) type Place = usize;
+
 /// What is done with the packets that come to it.
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
-    Test { operand: Operand, lookup: Lookup, then: Target, otherwise: Target },
-    Compare { how: Comparison, left: Operand, right: Operand, then: Target, otherwise: Target },
-    Bind { slot: ColumnId, value: Operand, next: Target },
+    Test { operand: Operand, lookup: Lookup, then: Place, otherwise: Place },
+    Either { either: Either, then: Place, otherwise: Place },
+    Compare { how: Comparison, left: Operand, right: Operand, then: Place, otherwise: Place },
+    Bind { slot: ColumnId, value: Operand, next: Place },
 }
 
 /// A plan for blocks of packets.
@@ -60,11 +65,15 @@ pub(crate) enum Step {
 pub(crate) struct Program {
     pub(crate) columns: Vec<Column>,
     pub(crate) steps: Vec<Step>,
-    pub(crate) entry: Target,
+    pub(crate) entry: Place,
     /// For each column, those made of it, by one way or another.
     pub(crate) dependants: Vec<Vec<ColumnId>>,
+    /// For each column, how many captured bytes suffice for a packet to have a number in it, if any do.
+    pub(crate) enough: Vec<Option<u32>>,
+    /// Whether packets may go on in a stream of their own at any step: slots do not come with them.
+    pub(crate) splits: bool,
     /// The last constant offset that is looked at.
-    pub(crate) reach: u32,
+    pub(crate) reach: usize,
 }
 
 /// More columns than this make a block too large for the processor's caches.
@@ -76,79 +85,70 @@ impl Program {
         let mut builder = Builder::new(plan);
         let mut steps: Vec<_> = plan.nodes().iter().map(|node| builder.step(node)).collect();
         let columns = builder.columns;
-        join(&mut steps, &columns, plan.entry());
-        let dependants = dependants(&columns);
-        let reach = reach(&columns);
-        (columns.len() <= COLUMNS).then_some(Self {
+        let entry = place(plan, plan.entry());
+        join::join(&mut steps, &columns, entry);
+        (columns.len() <= COLUMNS).then(|| Self {
+            dependants: dependants(&columns),
+            enough: enough(&columns),
+            splits: plan.slots() == 0,
+            reach: reach(&columns) as usize,
             columns,
             steps,
-            entry: plan.entry(),
-            dependants,
-            reach,
+            entry,
         })
     }
-}
 
-/// Makes one test of two in a row that look at the same window. The second is left without a way to it.
-fn join(steps: &mut [Step], columns: &[Column], entry: Target) {
-    let mut entrances = vec![0; steps.len()];
-    for target in steps.iter().flat_map(Step::targets).chain([entry]) {
-        if let Target::Node(id) = target {
-            entrances[id] += 1;
-        }
+    /// Where accepted packets go.
+    pub(crate) fn accepted(&self) -> Place {
+        self.steps.len()
     }
-    for id in (0..steps.len()).rev() {
-        let Step::Test { then: Target::Node(next), .. } = steps[id] else { continue };
-        let joined =
-            (entrances[next] == 1).then(|| steps[id].joined(&steps[next], columns)).flatten();
-        if let Some(joined) = joined {
-            steps[id] = joined;
-        }
+
+    /// How many places there are.
+    pub(crate) fn places(&self) -> usize {
+        self.steps.len() + 2
     }
 }
 
-impl Step {
-    fn targets(&self) -> impl Iterator<Item = Target> + use<> {
-        let (first, second) = match *self {
-            Self::Test { then, otherwise, .. } | Self::Compare { then, otherwise, .. } => {
-                (then, Some(otherwise))
+fn place(plan: &Plan, target: Target) -> Place {
+    match target {
+        Target::Node(id) => id,
+        Target::Accept => plan.nodes().len(),
+        Target::Drop => plan.nodes().len() + 1,
+    }
+}
+
+/// For each column, how many captured bytes suffice.
+fn enough(columns: &[Column]) -> Vec<Option<u32>> {
+    let mut enough: Vec<Option<u32>> = Vec::with_capacity(columns.len());
+    for column in columns {
+        let both = |one: Option<u32>, other: Option<u32>| Some(one?.max(other?));
+        let bytes = match column {
+            Column::Present { base: None, end } => Some(*end),
+            Column::Present { base: Some(base), end } => {
+                let most = most(&columns[base.lanes]).and_then(|most| most.checked_add(*end));
+                both(enough[base.present], most)
             }
-            Self::Bind { next, .. } => (next, None),
+            Column::Constant(_) | Column::Length | Column::Slot => Some(0),
+            Column::Extract { from, .. } => enough[from.present],
+            Column::Combine { operator, left, right } => {
+                let divides = matches!(operator, BinaryOperator::Divide | BinaryOperator::Modulo);
+                both(enough[left.present], enough[right.present]).filter(|_| !divides)
+            }
+            Column::Window { .. } | Column::Missing | Column::PacketType | Column::Interface => {
+                None
+            }
         };
-        std::iter::once(first).chain(second)
+        enough.push(bytes);
     }
+    enough
+}
 
-    /// Both as one, where the second is only asked if the first holds, and the others part in one place.
-    fn joined(&self, second: &Self, columns: &[Column]) -> Option<Self> {
-        let (a, one, _, out) = self.equality()?;
-        let (b, other, then, otherwise) = second.equality()?;
-        let agree = (one.0 & other.0) & (one.1 ^ other.1) == 0;
-        if a.lanes != b.lanes || out != otherwise || !agree {
-            return None;
-        }
-        let ends = [a, b].map(|operand| match &columns[operand.present] {
-            Column::Present { base, end } => Some((*base, *end)),
-            _ => None,
-        });
-        let [(base, first_end), (other_base, second_end)] = [ends[0]?, ends[1]?];
-        // Who has not what the second looks at is rejected, and might here go on instead.
-        let is_there = first_end >= second_end || out == Target::Drop;
-        (base == other_base && is_there).then_some(Self::Test {
-            operand: if first_end >= second_end { a } else { b },
-            lookup: Lookup::Equal { mask: one.0 | other.0, constant: one.1 | other.1 },
-            then,
-            otherwise,
-        })
-    }
-
-    /// The operand, mask and constant of a test for equality, and where it leads.
-    fn equality(&self) -> Option<(Operand, (u32, u32), Target, Target)> {
-        match self {
-            Self::Test { operand, lookup: Lookup::Equal { mask, constant }, then, otherwise } => {
-                Some((*operand, (*mask, *constant), *then, *otherwise))
-            }
-            _ => None,
-        }
+/// The largest number that a column can have, where that is small.
+fn most(column: &Column) -> Option<u32> {
+    match column {
+        Column::Extract { bits, .. } => Some(bits.mask << bits.left),
+        Column::Constant(constant) => Some(*constant),
+        _ => None,
     }
 }
 
@@ -227,20 +227,22 @@ impl<'a> Builder<'a> {
                 Step::Test {
                     operand,
                     lookup: Lookup::new(bits, check),
-                    then: *then,
-                    otherwise: *otherwise,
+                    then: place(self.plan, *then),
+                    otherwise: place(self.plan, *otherwise),
                 }
             }
             Node::Compare { how, left, right, then, otherwise } => Step::Compare {
                 how: *how,
                 left: self.number(*left),
                 right: self.number(*right),
-                then: *then,
-                otherwise: *otherwise,
+                then: place(self.plan, *then),
+                otherwise: place(self.plan, *otherwise),
             },
-            Node::Bind { slot, value, next } => {
-                Step::Bind { slot: self.slot(*slot), value: self.number(*value), next: *next }
-            }
+            Node::Bind { slot, value, next } => Step::Bind {
+                slot: self.slot(*slot),
+                value: self.number(*value),
+                next: place(self.plan, *next),
+            },
         }
     }
 

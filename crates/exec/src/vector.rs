@@ -1,122 +1,199 @@
 //! The evaluation of a block: each step once, for the packets that come to it.
+//!
+//! Where a step would gather a field of chunks that are mostly empty of packets that want it, these packets go
+//! on in a *stream* of their own, side by side: in mixed traffic a field of one protocol costs as many chunks
+//! as that protocol has packets for.
 
 use linerate_base::Descriptor;
-use linerate_filter::plan::Target;
 
 use crate::columns::{Block, Columns, Memory};
 use crate::kernels::{Level, prefetch};
-use crate::lanes::{LANES, Lanes, Mask};
-use crate::portable;
-use crate::program::{Program, Step};
+use crate::lanes::{Arrivals, CHUNKS, Lanes, Mask};
+use crate::program::{Place, Program, Step};
 
-/// Up to [`LANES`] packets.
+/// Up to [`LANES`](crate::lanes::LANES) packets.
 #[derive(Clone, Copy)]
 pub(crate) struct Packets<'a> {
     /// What they are in; at most 2 GiB.
     pub(crate) region: &'a [u8],
-    /// Where the region begins in that of the descriptors.
-    pub(crate) from: u32,
     pub(crate) descriptors: &'a [Descriptor],
     /// The number of the interface that they came by.
     pub(crate) interface: Option<u32>,
 }
 
-/// What an evaluation writes to. A thread has one for all its engines.
+/// Where packets are.
 #[derive(Default)]
-pub(crate) struct Workspace {
-    starts: Lanes,
-    captured: Lanes,
-    memory: Memory,
-    coming: Coming,
+pub(crate) struct Rows {
+    /// Where each begins in the region; 0 in lanes without a packet.
+    pub(crate) starts: Lanes,
+    /// How many bytes of each there are; 0 in lanes without a packet.
+    pub(crate) captured: Lanes,
+    /// No packet has fewer.
+    pub(crate) shortest: u32,
 }
 
-/// The packets that come to each step, and those that are accepted.
+/// What an evaluation writes to. A thread has one for all its engines.
+pub(crate) struct Workspace {
+    /// Of the block that comes next.
+    ahead: Box<Rows>,
+    streams: [Stream; STREAMS],
+}
+
+/// Each has at most half of the chunks of the one before, and one chunk is never split.
+const STREAMS: usize = CHUNKS.ilog2() as usize;
+
 #[derive(Default)]
-struct Coming {
-    /// Empty between evaluations.
-    steps: Vec<Mask>,
-    accepted: Mask,
+struct Stream {
+    rows: Box<Rows>,
+    memory: Memory,
+    /// Who comes to each place. Empty between evaluations.
+    places: Vec<Arrivals>,
+}
+
+impl Default for Workspace {
+    fn default() -> Self {
+        Self { ahead: Box::default(), streams: std::array::from_fn(|_| Stream::default()) }
+    }
 }
 
 impl Workspace {
-    /// The packets that the filter keeps.
+    /// Notes where the packets of a block are, which begin `from` bytes into their region, and begins to load
+    /// what a filter will look at first.
+    pub(crate) fn note(
+        &mut self,
+        program: &Program,
+        memory: &[u8],
+        from: u32,
+        block: &[Descriptor],
+    ) {
+        self.ahead.fill(block, from, |offset| prefetch(memory, offset as usize + program.reach));
+    }
+
+    /// Goes on to the block that was noted last.
+    pub(crate) fn advance(&mut self) {
+        std::mem::swap(&mut self.ahead, &mut self.streams[0].rows);
+    }
+
+    /// The packets of the block that the filter keeps.
     pub(crate) fn evaluate(
         &mut self,
         program: &Program,
         level: Level,
         packets: Packets<'_>,
     ) -> Mask {
-        let shortest = self.fill(packets);
-        let Self { starts, captured, memory, coming } = self;
-        let block = Block { packets, starts, captured, shortest };
-        let mut columns = Columns::new(program, level, block, memory);
-        coming.begin(program.steps.len());
-        coming.send(program.entry, &Mask::first(packets.descriptors.len()));
-        for (id, step) in program.steps.iter().enumerate() {
-            let active = std::mem::take(&mut coming.steps[id]);
-            if !active.is_empty() {
-                take(step, level, &active, &mut columns, coming);
-            }
-        }
-        coming.accepted
-    }
-
-    /// Notes where packets are, and gives the least captured length.
-    fn fill(&mut self, Packets { descriptors, from, .. }: Packets<'_>) -> u32 {
-        let (starts, captured) = (self.starts.as_flattened_mut(), self.captured.as_flattened_mut());
-        for ((start, length), packet) in starts.iter_mut().zip(captured.iter_mut()).zip(descriptors)
-        {
-            (*start, *length) = (packet.offset - from, packet.captured);
-        }
-        starts[descriptors.len()..].fill(0);
-        captured[descriptors.len()..].fill(0);
-        captured[..descriptors.len()].iter().copied().min().unwrap_or(0)
+        let coming = Arrivals::first(packets.descriptors.len());
+        let evaluation = Evaluation { program, level, packets };
+        evaluation.run(&mut self.streams, &mut Vec::new(), program.entry, coming)
     }
 }
 
-fn take(step: &Step, level: Level, active: &Mask, columns: &mut Columns<'_>, coming: &mut Coming) {
-    let chunks = active.chunks();
-    let (there, holds, then, otherwise) = match step {
+impl Rows {
+    fn fill(&mut self, block: &[Descriptor], from: u32, seen: impl Fn(u32)) {
+        let Self { starts, captured, shortest } = self;
+        let (starts, captured) = (starts.0.as_flattened_mut(), captured.0.as_flattened_mut());
+        *shortest = u32::MAX;
+        for ((start, bytes), packet) in starts.iter_mut().zip(captured.iter_mut()).zip(block) {
+            (*start, *bytes) = (packet.offset.wrapping_sub(from), packet.captured);
+            *shortest = packet.captured.min(*shortest);
+            seen(packet.offset);
+        }
+        starts[block.len()..].fill(0);
+        captured[block.len()..].fill(0);
+    }
+
+    /// Some packets of another's, side by side.
+    fn pick(&mut self, level: Level, other: &Self, chosen: &Arrivals) {
+        level.compress(&other.starts, chosen, &mut self.starts);
+        level.compress(&other.captured, chosen, &mut self.captured);
+        self.shortest = other.shortest;
+    }
+}
+
+/// What is the same for all streams of a block.
+struct Evaluation<'a> {
+    program: &'a Program,
+    level: Level,
+    packets: Packets<'a>,
+}
+
+impl Evaluation<'_> {
+    /// Those of the packets that come to a place of the first stream that are accepted. `way` says who was picked
+    /// for each stream on the way from the whole block to this one.
+    fn run(
+        &self,
+        streams: &mut [Stream],
+        way: &mut Vec<Mask>,
+        entry: Place,
+        coming: Arrivals,
+    ) -> Mask {
+        let Some((Stream { rows, memory, places }, deeper)) = streams.split_first_mut() else {
+            return Mask::default();
+        };
+        let Self { program, level, packets } = *self;
+        let steps = program.steps.len();
+        places.clear();
+        places.resize(program.places(), Arrivals::default());
+        places[entry] = coming;
+        memory.begin(program);
+        for id in entry..steps {
+            let active = places[id];
+            if active.chunks == 0 {
+                continue;
+            }
+            let block = Block { packets, rows, way };
+            let mut columns = Columns::new(program, level, block, memory);
+            if !deeper.is_empty() && columns.is_sparse(&program.steps[id], &active) {
+                deeper[0].rows.pick(level, rows, &active);
+                way.push(active.packets);
+                let count = active.packets.count();
+                let kept = self.run(deeper, way, id, Arrivals::first(count));
+                way.pop();
+                accept(&mut places[program.accepted()], &level.spread(&kept, &active));
+                continue;
+            }
+            take(&program.steps[id], level, &active, &mut columns, places);
+        }
+        places[program.accepted()].packets
+    }
+}
+
+fn accept(accepted: &mut Arrivals, kept: &Mask) {
+    kept.0.iter().enumerate().for_each(|(chunk, packets)| accepted.add(chunk, *packets));
+}
+
+fn take(
+    step: &Step,
+    level: Level,
+    active: &Arrivals,
+    columns: &mut Columns<'_>,
+    places: &mut [Arrivals],
+) {
+    let chunks = active.chunks;
+    match step {
         Step::Bind { slot, value, next } => {
             let bound = columns.bind(*slot, *value, active);
-            return coming.send(*next, &bound);
+            accept(&mut places[*next], &bound);
         }
         Step::Test { operand, lookup, then, otherwise } => {
             let (lanes, present) = columns.get(*operand, chunks);
-            let there = active.and(present);
-            (there, level.test(lookup, lanes, &there), then, otherwise)
+            level.test(lookup, lanes, present, active, |chunk, holds, fails| {
+                places[*then].add(chunk, holds);
+                places[*otherwise].add(chunk, fails);
+            });
+        }
+        Step::Either { either, then, otherwise } => {
+            let [(lanes, first), (_, second)] = columns.get_both(either.operands, chunks);
+            level.either(either, lanes, [first, second], active, |chunk, holds, fails| {
+                places[*then].add(chunk, holds);
+                places[*otherwise].add(chunk, fails);
+            });
         }
         Step::Compare { how, left, right, then, otherwise } => {
-            let [(left, one), (right, other)] = columns.get_both(*left, *right, chunks);
-            let there = active.and(one).and(other);
-            (there, portable::compare(*how, left, right, &there), then, otherwise)
+            let both = columns.get_both([*left, *right], chunks);
+            level.compare(*how, both, active, |chunk, holds, fails| {
+                places[*then].add(chunk, holds);
+                places[*otherwise].add(chunk, fails);
+            });
         }
-    };
-    coming.send(*then, &holds);
-    coming.send(*otherwise, &there.without(&holds));
-}
-
-impl Coming {
-    fn begin(&mut self, steps: usize) {
-        self.accepted = Mask::default();
-        if self.steps.len() < steps {
-            self.steps.resize(steps, Mask::default());
-        }
-    }
-
-    fn send(&mut self, target: Target, packets: &Mask) {
-        match target {
-            Target::Accept => self.accepted.add(packets),
-            Target::Drop => {}
-            Target::Node(id) => self.steps[id].add(packets),
-        }
-    }
-}
-
-/// Begins to load what a filter will look at of the packets of the next block: the cache line of the last
-/// byte at a constant offset, which is mostly that of the others as well, or its neighbour.
-pub(crate) fn prefetch_all(program: &Program, region: &[u8], descriptors: &[Descriptor]) {
-    for packet in descriptors.iter().take(LANES) {
-        prefetch(region, packet.offset as usize + program.reach as usize);
     }
 }
