@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::INTERFACE;
 use crate::bench::peer::version;
 
-/// The buffer that everybody gets, in MiB.
+/// The buffer that everybody gets where none else is told, in MiB.
 pub(in crate::bench) const BUFFER: u64 = 64;
 
 /// One who receives.
@@ -102,8 +102,9 @@ pub(in crate::bench) fn all() -> Vec<Subject> {
         Subject { name: STACK.into(), kind: Kind::Stack },
     ];
     const NOWHERE: &str = "/dev/null";
-    subjects.extend(OURS.iter().map(|(name, flags, passes)| ours(name, flags, *passes, NOWHERE)));
-    let peers = [tcpdump(NOWHERE), dumpcap(NOWHERE), netsniff(NOWHERE)];
+    let ours = OURS.iter().map(|(name, flags, passes)| ours(name, flags, *passes, BUFFER, NOWHERE));
+    subjects.extend(ours);
+    let peers = [tcpdump(BUFFER, NOWHERE), dumpcap(NOWHERE), netsniff(NOWHERE)];
     subjects.extend(peers.into_iter().flatten());
     subjects
 }
@@ -136,10 +137,16 @@ const OURS: &[(&str, &[&str], bool)] = &[
     ("linerate socket", &["--backend", "socket"], true),
 ];
 
-/// Ourselves, writing to `file`.
-pub(in crate::bench) fn ours(name: &str, flags: &[&str], passes: bool, file: &str) -> Subject {
+/// Ourselves, with a buffer of `buffer` MiB, writing to `file`.
+pub(in crate::bench) fn ours(
+    name: &str,
+    flags: &[&str],
+    passes: bool,
+    buffer: u64,
+    file: &str,
+) -> Subject {
     let program = std::env::current_exe().unwrap_or_else(|_| "linerate".into());
-    let buffer = format!("{BUFFER}M");
+    let buffer = format!("{buffer}M");
     let mut line = vec![program.into_os_string()];
     line.extend(["capture", "-i", INTERFACE, "-B", &buffer, "-w", file].map(Into::into));
     line.extend(flags.iter().map(Into::into));
@@ -153,8 +160,9 @@ pub(in crate::bench) fn ours(name: &str, flags: &[&str], passes: bool, file: &st
     Subject { name: name.into(), kind: Kind::Capture(capture) }
 }
 
-pub(in crate::bench) fn tcpdump(file: &str) -> Option<Subject> {
-    let buffer = (BUFFER << 10).to_string();
+/// With a buffer of `buffer` MiB.
+pub(in crate::bench) fn tcpdump(buffer: u64, file: &str) -> Option<Subject> {
+    let buffer = (buffer << 10).to_string();
     let arguments = ["tcpdump", "-i", INTERFACE, "-n", "-B", &buffer, "-Z", "root", "-w", file];
     peer(&arguments, "listening on", Duration::from_millis(1200), " packets captured")
 }
@@ -193,7 +201,8 @@ mod tests {
     use super::*;
 
     fn capture(count: Count) -> Capture {
-        let Subject { kind: Kind::Capture(capture), .. } = ours("us", &[], true, "f") else {
+        let Subject { kind: Kind::Capture(capture), .. } = ours("us", &[], true, BUFFER, "f")
+        else {
             unreachable!("ours capture");
         };
         Capture { count, ..capture }
