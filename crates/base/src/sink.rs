@@ -15,8 +15,12 @@ pub trait Sink {
     /// When the sink can take no more.
     fn acquire(&mut self, most: usize) -> Result<Slots<'_>>;
 
-    /// The frames submitted from now on are due at this time. A savefile keeps it; an interface, which sends at once,
-    /// has no use for it.
+    /// True for a savefile: it takes frames before they are due, and [is told](Self::date) when that is.
+    fn is_dated(&self) -> bool {
+        false
+    }
+
+    /// The frames submitted from now on are due at this time. An interface, which sends at once, has no use for it.
     fn date(&mut self, _due: Timestamp) {}
 
     /// Hands over the frames that were filled. What finds no room is kept, or counts as refused.
@@ -40,6 +44,10 @@ pub trait Sink {
 impl<S: Sink + ?Sized> Sink for Box<S> {
     fn acquire(&mut self, most: usize) -> Result<Slots<'_>> {
         (**self).acquire(most)
+    }
+
+    fn is_dated(&self) -> bool {
+        (**self).is_dated()
     }
 
     fn date(&mut self, due: Timestamp) {

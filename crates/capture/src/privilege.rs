@@ -1,7 +1,6 @@
 //! Errors that say which privilege is missing and how to give it.
 
 use std::io;
-use std::path::Path;
 
 use linerate_base::{Error, ErrorKind};
 use linerate_sys::capability::{self, Capability};
@@ -31,20 +30,7 @@ pub(crate) fn with_remedy(error: Error, backend: Option<Backend>) -> Error {
     if error.kind() != ErrorKind::Permission && !is_locked_out {
         return error;
     }
-    let used: &[Capability] = if xdp { &USED_BY_XDP } else { &USED };
-    let program = std::env::current_exe().unwrap_or_else(|_| "linerate".into());
-    let remedy = format!("run it as root, or once: {}", setcap(&program, used));
-    let advice = match error.advice() {
-        Some(reason) => format!("{reason}; {remedy}"),
-        None => remedy,
-    };
-    error.advise(advice)
-}
-
-fn setcap(program: &Path, used: &[Capability]) -> String {
-    let names: Vec<_> = used.iter().map(|capability| capability.name()).collect();
-    let names = names.join(",");
-    format!("sudo setcap {names}+ep '{}'", program.display())
+    capability::with_remedy(error, if xdp { &USED_BY_XDP } else { &USED })
 }
 
 #[cfg(test)]

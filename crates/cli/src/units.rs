@@ -29,6 +29,35 @@ pub(crate) fn bytes(text: &str) -> Result<u64, String> {
     size(text, 1)
 }
 
+/// A number above 0, of packets and the like: `500`, `10k`, `2M`, `1G`, by powers of 1000.
+///
+/// # Errors
+/// When the text is no whole number with at most one of these suffixes, is 0, or exceeds 64 bits.
+pub(crate) fn count(text: &str) -> Result<u64, String> {
+    let (number, factor) = match text.char_indices().last() {
+        Some((at, 'k' | 'K')) => (&text[..at], 1_000),
+        Some((at, 'M')) => (&text[..at], 1_000_000),
+        Some((at, 'G')) => (&text[..at], 1_000_000_000),
+        _ => (text, 1),
+    };
+    let number: u64 = number
+        .parse()
+        .map_err(|_| format!("expected a number such as 500, 10k or 2M, found `{text}`"))?;
+    match number.checked_mul(factor) {
+        Some(0) => Err(format!("expected more than 0, found `{text}`")),
+        Some(count) => Ok(count),
+        None => Err(format!("`{text}` is beyond 64 bits")),
+    }
+}
+
+/// The same, of what is counted by 32 bits.
+///
+/// # Errors
+/// As [`count`], beyond 32 bits.
+pub(crate) fn count_u32(text: &str) -> Result<u32, String> {
+    u32::try_from(count(text)?).map_err(|_| format!("`{text}` is beyond 32 bits"))
+}
+
 /// How many threads to have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Threads {
@@ -99,6 +128,17 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(seconds * scale).map_err(|e| format!("`{text}`: {e}"))
 }
 
+/// A duration of more than nothing.
+///
+/// # Errors
+/// As [`duration`], and for 0.
+pub(crate) fn span(text: &str) -> Result<Duration, String> {
+    match duration(text)? {
+        Duration::ZERO => Err(format!("expected more than 0, found `{text}`")),
+        span => Ok(span),
+    }
+}
+
 /// A duration between two readings: not less than a hundredth of a second.
 ///
 /// # Errors
@@ -130,6 +170,14 @@ pub(crate) fn grouped(number: u64) -> String {
         out.push(digit);
     }
     out
+}
+
+/// So many packets.
+pub(crate) fn packets(count: u64) -> String {
+    match count {
+        1 => "1 packet".into(),
+        n => format!("{} packets", grouped(n)),
+    }
 }
 
 /// So many bytes, in the unit that suits them.
@@ -178,6 +226,18 @@ mod tests {
         for bad in ["", "k", "-1", "1.5M", "99999999999G", "1kk"] {
             assert!(bytes(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn counts_are_above_zero_and_take_suffixes_by_thousands() {
+        assert_eq!([count("7"), count("10k"), count("2M")], [Ok(7), Ok(10_000), Ok(2_000_000)]);
+        assert_eq!(count("0"), Err("expected more than 0, found `0`".into()));
+        assert_eq!((count_u32("4G").is_ok(), count_u32("5G").is_ok()), (true, false));
+        for bad in ["", "k", "-1", "1.5M", "1kk", "99999999999G", "ten"] {
+            assert!(count(bad).is_err(), "{bad}");
+        }
+        assert_eq!(span("0s"), Err("expected more than 0, found `0s`".into()));
+        assert_eq!([packets(1), packets(2000)], ["1 packet", "2,000 packets"]);
     }
 
     #[test]

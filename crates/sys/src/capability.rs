@@ -9,7 +9,7 @@ use std::ptr;
 
 use crate::process;
 
-pub use explain::explain;
+pub use explain::{explain, with_remedy};
 pub(crate) use explain::has_for_bpf;
 
 /// A privilege that the kernel checks on its own (capabilities(7)).

@@ -2,6 +2,7 @@
 
 use std::ffi::CString;
 use std::net::IpAddr;
+use std::sync::{Mutex, PoisonError};
 
 use linerate_base::{Error, ErrorKind, Result};
 use netlink_packet_core::NLM_F_DUMP;
@@ -101,6 +102,41 @@ pub fn by_index(index: u32) -> Result<Interface> {
     let mut request = LinkMessage::default();
     request.header.index = index;
     single(&format!("with index {index}"), request)
+}
+
+/// Looks at one interface again and again, in the network namespace that the thread was in that began: a thread in
+/// another one sees the same. Any number of threads may look.
+#[derive(Debug)]
+pub struct Observer {
+    index: u32,
+    socket: Mutex<netlink::Socket>,
+}
+
+impl Observer {
+    /// Of the interface with this index in the calling thread's namespace.
+    ///
+    /// # Errors
+    /// When descriptors ran out.
+    pub fn of(index: u32) -> Result<Self> {
+        let socket = netlink::Socket::open(libc::NETLINK_ROUTE)?;
+        Ok(Self { index, socket: Mutex::new(socket) })
+    }
+
+    /// The interface, its carrier as it is at this moment; without its addresses and its driver's name.
+    ///
+    /// # Errors
+    /// As for [`by_name`].
+    pub fn look(&self) -> Result<Interface> {
+        let which = format!("with index {}", self.index);
+        let mut request = LinkMessage::default();
+        request.header.index = self.index;
+        let message = RouteNetlinkMessage::GetLink(request);
+        let socket = self.socket.lock().unwrap_or_else(PoisonError::into_inner);
+        let asked = format!("find the interface {which}");
+        let answer = netlink::exchange_on(&socket, &asked, message, 0);
+        let objects = answer.map_err(|e| absent(&which, e))?;
+        objects.into_iter().find_map(interface).ok_or_else(|| not_found(&which))
+    }
 }
 
 /// Unlike a listing, a request for one link has the kernel work off changes of its carrier first
@@ -235,6 +271,16 @@ mod tests {
         assert_eq!(lo.hardware_type, libc::ARPHRD_LOOPBACK);
         assert_eq!(lo.index, index("lo").unwrap());
         assert_eq!(by_index(lo.index).unwrap().name, "lo");
+    }
+
+    #[test]
+    fn an_observer_sees_the_namespace_that_it_began_in() {
+        let lo = by_name("lo").unwrap();
+        let observer = Observer::of(lo.index).unwrap();
+        let seen = observer.look().unwrap();
+        assert_eq!((&seen.name, seen.mtu, seen.is_up), (&lo.name, lo.mtu, lo.is_up));
+        let gone = Observer::of(u32::MAX >> 1).unwrap();
+        assert_eq!(gone.look().unwrap_err().kind(), ErrorKind::NotFound);
     }
 
     #[test]

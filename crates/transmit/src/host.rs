@@ -5,6 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use linerate_base::{Error, ErrorKind, Result};
+use linerate_sys::capability::{self, Capability};
 use linerate_sys::interface::{self, Interface};
 use linerate_sys::netlink::{self, Neighbour};
 
@@ -51,7 +52,8 @@ impl Outlet {
     /// What is known of a neighbour once it has answered, or has not.
     fn ask(&self, hop: IpAddr) -> Result<Neighbour> {
         let (index, start) = (self.interface.index, Instant::now());
-        netlink::ask_neighbour(index, hop)?;
+        netlink::ask_neighbour(index, hop)
+            .map_err(|error| capability::explain(error, &[Capability::NetAdmin]))?;
         loop {
             let known = netlink::neighbour(index, hop)?;
             let waits = matches!(known, Neighbour::Asked | Neighbour::Unknown);
@@ -89,6 +91,11 @@ impl Outlet {
     /// When the system does not tell its routes.
     pub fn is_way_out(&self) -> Result<bool> {
         Ok(netlink::default_route_links()?.contains(&self.interface.index))
+    }
+
+    /// True for the loopback interface: the host itself receives what it sends there.
+    pub fn is_loopback(&self) -> bool {
+        self.interface.is_loopback
     }
 
     /// Bytes of the longest frame that it takes, without a VLAN tag.
@@ -142,7 +149,9 @@ fn asked(hop: IpAddr) -> String {
 }
 
 fn unasked(hop: IpAddr, error: &Error) -> Error {
-    let answered = format!("{hop} is not known and cannot be asked: {}", error.answered());
+    let reason = error.advice().map(|reason| format!(" ({reason})")).unwrap_or_default();
+    let answered =
+        format!("{hop} is not known and cannot be asked: {}{reason}", error.answered());
     Error::new(error.kind(), asked(hop), answered)
 }
 

@@ -13,7 +13,9 @@
 //! - [`blocklist`]: addresses that nothing is sent to
 
 pub mod blocklist;
+mod handover;
 pub mod host;
+mod link;
 pub mod live;
 pub mod pacing;
 pub mod permutation;
@@ -27,7 +29,8 @@ pub mod template;
 pub use blocklist::Blocklist;
 pub use host::Outlet;
 pub use permutation::Permutation;
-pub use run::{BATCH, End, Plan, Report, Stop, run};
+pub use handover::{BATCH, End, Report};
+pub use run::{Plan, Watch, run};
 pub use sender::Sender;
 pub use sink::Backend;
 pub use template::Template;

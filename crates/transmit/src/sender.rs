@@ -2,9 +2,11 @@
 
 use linerate_base::{Error, ErrorKind, Result, Sink};
 
+use crate::handover::Report;
+use crate::link::Link;
 use crate::live::{self, Live, Stamp};
 use crate::pacing::Rate;
-use crate::run::{Plan, Report, Stop, run};
+use crate::run::{Plan, Watch, run};
 use crate::sink::{self, Backend, Config, Opened};
 
 /// Sinks keep up with a frame in so many nanoseconds. Where more is asked the program is worth its fixed cost, and
@@ -18,6 +20,7 @@ const SLOTS: usize = 512;
 pub struct Sender {
     engine: Engine,
     backend: Backend,
+    why: &'static str,
     notes: Vec<String>,
 }
 
@@ -28,11 +31,19 @@ enum Engine {
 
 impl Sender {
     /// Opens a way out of the interface called `name` for `plan`: by `backend`, or the one that suits the plan best
-    /// and works here.
+    /// and works here. AF_XDP takes the transmit queue `queue`.
     ///
     /// # Errors
-    /// As [`Live::new`] and [`sink::open`]; [`ErrorKind::Invalid`] when the `backend` has one thread and the plan more.
-    pub fn open(plan: &Plan<'_>, name: &str, backend: Option<Backend>) -> Result<Self> {
+    /// As [`Live::new`] and [`sink::open`]; [`ErrorKind::Invalid`] when the plan's longest frame does not fit the
+    /// interface's MTU, or the `backend` has one thread and the plan more.
+    pub fn open(
+        plan: &Plan<'_>,
+        name: &str,
+        backend: Option<Backend>,
+        queue: u32,
+    ) -> Result<Self> {
+        let (link, found) = Link::find(name)?;
+        link.fits(plan.template.frame(), found.mtu)?;
         let is_live = match backend {
             None => is_fast(plan.pace.rate, plan.template.mean()) || plan.threads > 1,
             Some(Backend::Live) => true,
@@ -43,11 +54,18 @@ impl Sender {
             }
             Some(_) => false,
         };
+        let config = Config {
+            interface: name.to_owned(),
+            backend,
+            queue,
+            slots: SLOTS,
+            longest: plan.template.longest(),
+        };
         match live::suits(plan) {
-            _ if !is_live => Self::sink(plan, name, backend, sink::open),
-            Ok(stamp) => Self::live(plan, &stamp, name, backend),
+            _ if !is_live => Ok(Self::sink(plan, sink::open(&config)?)),
+            Ok(stamp) => Self::live(plan, &stamp, &config),
             Err(reason) => {
-                let mut sender = Self::sink(plan, name, backend, sink::open_fast)?;
+                let mut sender = Self::sink(plan, sink::open_fast(&config)?);
                 if sender.backend == Backend::Live {
                     let note = format!("user space makes the packets, not the kernel: {reason}");
                     sender.notes.push(note);
@@ -58,38 +76,30 @@ impl Sender {
     }
 
     /// Has a program make the frames.
-    fn live(plan: &Plan<'_>, stamp: &Stamp, name: &str, backend: Option<Backend>) -> Result<Self> {
-        match Live::new(plan, stamp, name) {
-            Err(error) if backend.is_none() && sink::is_about_live(&error) => {
-                let mut sender = Self::sink(plan, name, None, sink::open)?;
-                sender.notes.insert(0, sink::not_live(&error));
-                Ok(sender)
+    fn live(plan: &Plan<'_>, stamp: &Stamp, config: &Config) -> Result<Self> {
+        let why = match config.backend {
+            Some(_) => sink::ASKED_FOR,
+            None if plan.threads > 1 => "several threads share what the kernel makes",
+            None => sink::FAST,
+        };
+        match Live::new(plan, stamp, &config.interface) {
+            Err(error) if config.backend.is_none() && sink::is_about_live(&error) => {
+                Ok(Self::sink(plan, sink::open_without_live(config, &error)?))
             }
             live => {
-                let engine = Engine::Live(live?);
-                Ok(Self { engine, backend: Backend::Live, notes: Vec::new() })
+                let live = live.map_err(|error| sink::with_remedy(error, Backend::Live))?;
+                let (engine, backend) = (Engine::Live(live), Backend::Live);
+                Ok(Self { engine, backend, why, notes: Vec::new() })
             }
         }
     }
 
-    fn sink(
-        plan: &Plan<'_>,
-        name: &str,
-        backend: Option<Backend>,
-        open: fn(&Config) -> Result<Opened>,
-    ) -> Result<Self> {
-        let opened = open(&Config {
-            interface: name.to_owned(),
-            backend,
-            queue: 0,
-            slots: SLOTS,
-            longest: plan.template.longest(),
-        })?;
-        let Opened { sink, backend, mut notes } = opened;
+    fn sink(plan: &Plan<'_>, opened: Opened) -> Self {
+        let Opened { sink, backend, why, mut notes } = opened;
         if plan.threads > 1 {
             notes.push("one thread sends: several share only packets that the kernel makes".into());
         }
-        Ok(Self { engine: Engine::Sink(sink), backend, notes })
+        Self { engine: Engine::Sink(sink), backend, why, notes }
     }
 
     /// The way out that it is.
@@ -97,20 +107,25 @@ impl Sender {
         self.backend
     }
 
+    /// Why it was this one.
+    pub fn why(&self) -> &'static str {
+        self.why
+    }
+
     /// What is other than best, one line each, for the user to read.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
 
-    /// Carries out the plan that it was opened for, until it is done or `stop`, which is asked every 50 ms or more
+    /// Carries out the plan that it was opened for, until it is done or `watch`, which is asked every 50 ms or more
     /// often, says true.
     ///
     /// # Errors
     /// As [`Live::run`] and [`run`](run()); the report is of what was sent all the same.
-    pub fn run(&mut self, plan: &Plan<'_>, stop: &Stop<'_>) -> (Report, Result<()>) {
+    pub fn run(&mut self, plan: &Plan<'_>, watch: &Watch<'_>) -> (Report, Result<()>) {
         match &mut self.engine {
-            Engine::Live(live) => live.run(stop),
-            Engine::Sink(sink) => run(plan, sink, stop),
+            Engine::Live(live) => live.run(watch),
+            Engine::Sink(sink) => run(plan, sink, watch),
         }
     }
 }

@@ -53,8 +53,8 @@ pub(crate) struct PrintArgs {
     #[arg(long)]
     pub(crate) nano: bool,
 
-    /// One JSON object per packet and line: number, time, length, captured, layers. What a capture says at its
-    /// end, on standard error, is one, too.
+    /// One JSON object per packet and line: number, time, length, captured, layers. What is said at the end is one,
+    /// too: of a capture on standard error, of what was sent on standard output.
     #[arg(long, conflicts_with_all = ["hex", "hex_ascii", "ascii", "quick"])]
     pub(crate) json: bool,
 

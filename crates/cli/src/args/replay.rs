@@ -6,6 +6,7 @@ use linerate::transmit::Backend;
 use linerate::transmit::pacing::Rate;
 use linerate::transmit::replay::{PrefixMap, Speed};
 
+use super::PrintArgs;
 use crate::units;
 
 /// Send the packets of savefiles again, as they were recorded or at a rate.
@@ -28,16 +29,20 @@ pub(crate) struct ReplayArgs {
     #[arg(short = 'r', long, value_name = "RATE", conflicts_with_all = ["speed", "max_gap"])]
     pub(crate) rate: Option<Rate>,
 
+    /// At a rate, packets that leave at once, back to back; 1 unless named.
+    #[arg(long, value_name = "N", value_parser = units::count_u32, requires = "rate")]
+    pub(crate) burst: Option<u32>,
+
     /// Send the files so many times, or `forever`.
     #[arg(long = "loop", value_name = "N", default_value = "1", value_parser = loops)]
     pub(crate) loops: u64,
 
-    /// End after this many packets.
-    #[arg(short = 'c', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    /// End after this many packets (500, 10k, 2M).
+    #[arg(short = 'c', long, value_name = "N", value_parser = units::count)]
     pub(crate) count: Option<u64>,
 
     /// End after this time.
-    #[arg(long = "for", value_name = "TIME", value_parser = units::duration)]
+    #[arg(long = "for", value_name = "TIME", value_parser = units::span)]
     pub(crate) duration: Option<Duration>,
 
     /// Send only packets that match a filter, as in pcap-filter(7).
@@ -52,6 +57,10 @@ pub(crate) struct ReplayArgs {
     #[arg(long)]
     pub(crate) pad: bool,
 
+    /// Print the first packets, 10 unless named, as they would leave, and send nothing.
+    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "10", value_parser = units::count, conflicts_with = "write")]
+    pub(crate) show: Option<u64>,
+
     /// Write the packets to this file, at once and with the times at which they would leave, counted from the first
     /// one's recorded time; send none to the interface.
     #[arg(short = 'w', long, value_name = "FILE")]
@@ -61,9 +70,9 @@ pub(crate) struct ReplayArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) backend: Option<Backend>,
 
-    /// Say at the end what was sent as one JSON object.
-    #[arg(long)]
-    pub(crate) json: bool,
+    /// The queue of the interface that `--backend xdp` takes, 0 unless named.
+    #[arg(long, value_name = "N")]
+    pub(crate) queue: Option<u32>,
 
     /// Send on an interface by which a default route leads, too.
     #[arg(long)]
@@ -75,6 +84,9 @@ pub(crate) struct ReplayArgs {
 
     #[command(flatten)]
     pub(crate) addresses: AddressArgs,
+
+    #[command(flatten)]
+    pub(crate) print: PrintArgs,
 }
 
 /// Where packets come from and go to, other than recorded.
@@ -101,12 +113,7 @@ pub(crate) struct AddressArgs {
 }
 
 fn loops(text: &str) -> Result<u64, String> {
-    match text.parse() {
-        Ok(0) => Err("not to send them at all is not worth it".into()),
-        Ok(loops) => Ok(loops),
-        Err(_) if text == "forever" => Ok(u64::MAX),
-        Err(_) => Err(format!("expected a number or `forever`, found `{text}`")),
-    }
+    if text == "forever" { Ok(u64::MAX) } else { units::count(text) }
 }
 
 fn mac(text: &str) -> Result<[u8; 6], String> {
@@ -126,6 +133,8 @@ Examples:
                                                        to another network, checksums corrected
   linerate replay -i veth0 -f 'udp port 53' -w dns.pcap web.pcap
                                                        write what would be sent to a file
+  linerate replay -i veth0 --show=5 -e --map 10.0.0.0/8=192.168.0.0/16 web.pcap
+                                                       print the first five as they would leave
   zcat x.gz | linerate replay -i veth0 -               standard input";
 
 #[cfg(test)]

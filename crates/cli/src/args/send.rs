@@ -21,16 +21,16 @@ pub(crate) struct SendArgs {
     #[arg(short = 'r', long, value_name = "RATE")]
     pub(crate) rate: Option<Rate>,
 
-    /// End after this many packets, or `all`, each combination once; 10,000 at most unless named.
+    /// End after this many packets (500, 10k, 2M), or `all`, each combination once; 10,000 at most unless named.
     #[arg(short = 'c', long, value_name = "N", value_parser = count)]
     pub(crate) count: Option<Count>,
 
     /// End after this time.
-    #[arg(long = "for", value_name = "TIME", value_parser = units::duration)]
+    #[arg(long = "for", value_name = "TIME", value_parser = units::span)]
     pub(crate) duration: Option<Duration>,
 
     /// Packets that leave at once, back to back.
-    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value = "1", value_parser = units::count_u32)]
     pub(crate) burst: u32,
 
     /// The gaps between bursts: `constant`, `poisson`, or times on and off as in 10ms/90ms.
@@ -42,8 +42,8 @@ pub(crate) struct SendArgs {
     pub(crate) ramp: Option<Ramp>,
 
     /// Threads that share the packets, each on a core and by a queue of its own: of packets that the kernel makes.
-    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u8).range(1..))]
-    pub(crate) threads: u8,
+    #[arg(long, value_name = "N", default_value = "1", value_parser = units::count_u32)]
+    pub(crate) threads: u32,
 
     /// Decides the order of permutations and what is random; without it, chance does.
     #[arg(long, value_name = "N")]
@@ -54,16 +54,20 @@ pub(crate) struct SendArgs {
     pub(crate) blocklist: Option<PathBuf>,
 
     /// Print the first packets, 10 unless named, and send nothing.
-    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "10", value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "write")]
+    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "10", value_parser = units::count, conflicts_with = "write")]
     pub(crate) show: Option<u64>,
 
-    /// Write the packets to this savefile, and send nothing.
+    /// Write the packets to this savefile, at once and with the times at which they would leave, and send nothing.
     #[arg(short = 'w', long, value_name = "FILE")]
     pub(crate) write: Option<PathBuf>,
 
     /// The way out of the host: live, xdp, ring, mmsg or socket; without it, the best that works here.
     #[arg(long, value_name = "NAME")]
     pub(crate) backend: Option<Backend>,
+
+    /// The queue of the interface that `--backend xdp` takes, 0 unless named.
+    #[arg(long, value_name = "N")]
+    pub(crate) queue: Option<u32>,
 
     /// Send on an interface by which a default route leads, too.
     #[arg(long)]
@@ -87,14 +91,7 @@ pub(crate) enum Count {
 }
 
 fn count(text: &str) -> Result<Count, String> {
-    match text.parse() {
-        Ok(0) => {
-            Err("no packet at all is not worth sending; `all` sends each combination once".into())
-        }
-        Ok(count) => Ok(Count::Of(count)),
-        Err(_) if text == "all" => Ok(Count::All),
-        Err(_) => Err(format!("expected a number or `all`, found `{text}`")),
-    }
+    if text == "all" { Ok(Count::All) } else { units::count(text).map(Count::Of) }
 }
 
 fn gaps(text: &str) -> Result<Gaps, String> {
@@ -134,7 +131,7 @@ mod tests {
 
     #[test]
     fn counts_gaps_and_ramps_are_read() {
-        assert_eq!((count("7"), count("all")), (Ok(Count::Of(7)), Ok(Count::All)));
+        assert_eq!((count("7k"), count("all")), (Ok(Count::Of(7000)), Ok(Count::All)));
         assert!(count("0").is_err() && count("some").is_err());
         let millis = Duration::from_millis;
         assert_eq!(gaps("10ms/90ms"), Ok(Gaps::OnOff(millis(10), millis(90))));

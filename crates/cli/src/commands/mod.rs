@@ -10,8 +10,8 @@ mod profile;
 mod read;
 mod replay;
 mod send;
+mod sending;
 mod stat;
-mod way_out;
 
 use anyhow::Result;
 

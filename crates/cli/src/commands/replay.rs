@@ -1,8 +1,7 @@
 //! `linerate replay`: packets of savefiles, to an interface.
 
 mod files;
-mod progress;
-mod summary;
+mod portion;
 
 use std::path::Path;
 
@@ -10,45 +9,49 @@ use anyhow::Result;
 use linerate::base::Sink;
 use linerate::capture::Interrupt;
 use linerate::transmit::pacing::Pace;
-use linerate::transmit::replay::{Frames, Plan, Replayer, Rewrite, Speed, Timing};
+use linerate::transmit::replay::{Frames, Plan, Replayer, Report, Rewrite, Speed, Timing};
 use linerate::transmit::sink::{self, FileSink};
 use linerate::transmit::template::Surroundings;
 use linerate::transmit::{BATCH, Outlet};
 
 use self::files::Files;
-use super::way_out;
+use super::sending::{self, Facts, Replayed, Shown, Taker};
 use crate::args::{AddressArgs, ReplayArgs};
 use crate::exit::Outcome;
 use crate::output;
 use crate::signals::Requests;
 
 pub(super) fn run(args: &ReplayArgs) -> Result<Outcome> {
+    let timing = timing(args)?;
+    let queue = sending::queue(args.queue, args.backend)?;
     let outlet = Outlet::find(&args.interface)?;
-    if args.write.is_none() {
-        way_out::check_network(&args.interface, args.on_real_network, &outlet)?;
+    if args.write.is_none() && args.show.is_none() {
+        sending::check_network(&args.interface, args.on_real_network, &outlet)?;
     }
-    let plan = Plan {
-        frames: frames(&args.addresses, args.pad, &outlet)?,
-        timing: timing(args),
-        count: args.count,
-        duration: args.duration,
-        at_once: args.write.is_some(),
-    };
+    let most = args.show.unwrap_or(u64::MAX);
+    let count = args.count.map_or(args.show, |count| Some(count.min(most)));
+    let frames = frames(&args.addresses, args.pad, &outlet)?;
+    let plan = Plan { frames, timing, count, duration: args.duration };
     let mut files = Files::new(args, plan.frames.addresses.is_some())?;
     match &args.write {
+        _ if args.show.is_some() => show(args, &plan, &mut files),
         Some(path) => write(args, &plan, &mut files, path),
-        None => send(args, &plan, &mut files),
+        None => send(args, &plan, &mut files, queue),
     }
 }
 
-fn timing(args: &ReplayArgs) -> Timing {
-    match (args.rate, args.speed) {
-        (Some(rate), _) => Timing::Paced(Pace::new(rate)),
-        (None, speed) => {
-            let speed = speed.unwrap_or(Speed::RECORDED);
-            Timing::Recorded { speed, max_gap: args.max_gap }
-        }
-    }
+/// When packets are to leave.
+///
+/// # Errors
+/// Of usage, where that makes no sense.
+fn timing(args: &ReplayArgs) -> Result<Timing> {
+    let Some(rate) = args.rate else {
+        let speed = args.speed.unwrap_or(Speed::RECORDED);
+        return Ok(Timing::Recorded { speed, max_gap: args.max_gap });
+    };
+    let pace = Pace { burst: args.burst.unwrap_or(1), ..Pace::new(rate) };
+    sending::check_pace(&pace)?;
+    Ok(Timing::Paced(pace))
 }
 
 fn frames(args: &AddressArgs, pad: bool, outlet: &Outlet) -> Result<Frames> {
@@ -63,32 +66,44 @@ fn frames(args: &AddressArgs, pad: bool, outlet: &Outlet) -> Result<Frames> {
         pad,
         longest: outlet.longest(),
         addresses: args.mac_dst.map(|destination| [destination, source]),
-        blocklist: way_out::blocklist(args.blocklist.as_deref())?,
+        blocklist: sending::blocklist(args.blocklist.as_deref())?,
     })
 }
 
 /// Memory for frames that wait for a device: enough of them where they are short, not too much where they are long.
 const WAITING: usize = 8 << 20;
 
-fn send(args: &ReplayArgs, plan: &Plan, files: &mut Files<'_>) -> Result<Outcome> {
+fn send(args: &ReplayArgs, plan: &Plan, files: &mut Files<'_>, queue: u32) -> Result<Outcome> {
     let longest = plan.frames.slot();
     let open = if plan.timing.is_fast() { sink::open_fast } else { sink::open };
     let mut opened = open(&sink::Config {
         interface: args.interface.clone(),
         backend: args.backend,
-        queue: 0,
+        queue,
         slots: (WAITING / longest).clamp(BATCH, 512),
         longest,
     })?;
     opened.notes.iter().for_each(output::tell);
-    carry_out(args, plan, files, &mut *opened.sink, &opened.backend.to_string())
+    let (backend, why) = (opened.backend.to_string(), opened.why);
+    output::tell(format_args!("replaying on {}, back end {backend}: {why}", args.interface));
+    carry_out(args, plan, files, &mut *opened.sink, Taker::BackEnd(&backend))
 }
 
 fn write(args: &ReplayArgs, plan: &Plan, files: &mut Files<'_>, path: &Path) -> Result<Outcome> {
     let mut file = FileSink::create(path, &args.interface, BATCH, plan.frames.slot())?;
-    let ended = carry_out(args, plan, files, &mut file, "file");
+    output::tell(format_args!("writing {}", path.display()));
+    let ended = carry_out(args, plan, files, &mut file, Taker::Savefile);
     file.finish()?;
     ended
+}
+
+/// Prints the first packets as they would leave.
+fn show(args: &ReplayArgs, plan: &Plan, files: &mut Files<'_>) -> Result<Outcome> {
+    let mut shown = Shown::new(&args.print, &args.interface, plan.frames.slot());
+    let (_, result) = play(plan, files, &mut shown)?;
+    shown.finish()?;
+    result?;
+    Ok(Outcome::Success)
 }
 
 /// Sends until all is sent or the user wants an end, and says what was sent.
@@ -97,22 +112,28 @@ fn carry_out(
     plan: &Plan,
     files: &mut Files<'_>,
     sink: &mut dyn Sink,
-    backend: &str,
+    taker: Taker<'_>,
 ) -> Result<Outcome> {
+    let (report, result) = play(plan, files, sink)?;
+    let replayed = Some(Replayed { counts: report.counts, filtered: files.filtered() });
+    let (interface, asked) = (&args.interface, plan.timing);
+    let facts = Facts { interface, taker, asked, seed: None, replayed };
+    let told = sending::report(&report.sent, &facts, args.print.json);
+    result?;
+    told?;
+    Ok(Outcome::Success)
+}
+
+/// What became of all packets, and what ended it before its time.
+fn play(
+    plan: &Plan,
+    files: &mut Files<'_>,
+    sink: &mut dyn Sink,
+) -> Result<(Report, Result<()>)> {
     let requests = Requests::default();
     requests.watch(Interrupt::new()?)?;
-    output::tell(format_args!("replaying on {}, back end {backend}", args.interface));
     let mut replayer = Replayer::new(plan, sink)?;
     let played = files.play(&mut replayer, &requests);
     let (report, flushed) = replayer.finish(played.as_ref().ok().copied(), &mut || requests.stop());
-    let facts = summary::Facts {
-        interface: &args.interface,
-        backend,
-        timing: plan.timing,
-        filtered: files.filtered(),
-    };
-    summary::report(&report, &facts, args.json);
-    played?;
-    flushed?;
-    Ok(Outcome::Success)
+    Ok((report, played.and(flushed.map_err(Into::into))))
 }

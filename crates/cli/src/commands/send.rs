@@ -1,30 +1,29 @@
 //! `linerate send`: packets that vary, to an interface.
 
 mod preview;
-mod progress;
-pub(super) mod summary;
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 use std::path::Path;
-use std::time::SystemTime;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use anyhow::Result;
-use linerate::base::{Batch, Descriptor, Direction, Interface, LinkType, Timestamp};
+use linerate::base;
 use linerate::capture::Interrupt;
-use linerate::transmit::pacing::{Pace, Rate, Schedule};
+use linerate::sys::cpu;
+use linerate::transmit::pacing::{Pace, Rate};
+use linerate::transmit::replay::Timing;
 use linerate::transmit::sink::FileSink;
 use linerate::transmit::template::{Surroundings, Walk};
-use linerate::transmit::{self, Outlet, Plan, Report, Sender, Template};
+use linerate::transmit::{self, BATCH, Outlet, Plan, Report, Sender, Template, Watch};
 
 use self::preview::Preview;
-use super::way_out;
+use super::sending::{self, Facts, Progress, Shown, Taker};
 use crate::args::{Count, SendArgs};
 use crate::exit::{Outcome, usage};
 use crate::output;
 use crate::patience;
-use crate::pump::Consumer;
-use crate::show::Printer;
 use crate::signals::Requests;
 use crate::units::grouped;
 
@@ -33,31 +32,45 @@ const DEFAULT_RATE: Rate = Rate::Frames(1_000_000);
 const DEFAULT_COUNT: u64 = 10_000;
 
 pub(super) fn run(args: &SendArgs) -> Result<Outcome> {
-    let seed = args.seed.unwrap_or_else(|| RandomState::new().build_hasher().finish());
-    let blocklist = way_out::blocklist(args.blocklist.as_deref())?;
-    let pace = pace(args, seed);
+    let seed = args.seed.unwrap_or_else(chance);
+    let blocklist = sending::blocklist(args.blocklist.as_deref())?;
+    let (rate, burst) = (args.rate.unwrap_or(DEFAULT_RATE), args.burst);
+    let pace = Pace { rate, burst, gaps: args.gaps, ramp: args.ramp, seed };
     // What makes no sense is refused whether or not anything is sent.
-    let schedule = Schedule::new(&pace)?;
+    sending::check_pace(&pace)?;
+    let queue = sending::queue(args.queue, args.backend)?;
+    let threads = threads(args.threads)?;
     let surroundings = surroundings(args)?;
     let compile = || Template::compile(&args.packets, &*surroundings, &blocklist, seed);
     let wait = || output::tell("asking the next hop for its hardware address");
     let template = patience::with_a_word(patience::SOON, wait, compile)
         .map_err(|error| usage(format!("packets: {error}")))?;
-    if let Some(most) = args.show {
-        let count = match args.count {
-            Some(_) => count(args, &template)?.map_or(most, |count| count.min(most)),
-            None => most,
-        };
-        return show(args, &template, schedule, count);
-    }
     let count = count(args, &template)?;
-    let (duration, threads) = (args.duration, args.threads.into());
-    let plan = Plan { template: &template, pace, count, duration, threads };
-    announce(&template, &pace, seed);
+    let plan = Plan { template: &template, pace, count, duration: args.duration, threads };
+    if args.show.is_some() {
+        return show(args, &plan);
+    }
+    announce(&template, &pace);
     match &args.write {
         Some(path) => write(args, &plan, path),
-        None => send(args, &plan),
+        None => send(args, &plan, queue),
     }
+}
+
+/// A seed that programs which know numbers as floating point read exactly.
+fn chance() -> u64 {
+    RandomState::new().build_hasher().finish() >> 11
+}
+
+/// As many threads as asked for, if each can have a core.
+fn threads(asked: u32) -> Result<usize> {
+    let (asked, cores) = (asked as usize, cpu::allowed()?.len());
+    if asked > 1 && asked > cores {
+        return Err(usage(format!(
+            "--threads {asked}: each needs a core of its own, and this process may use {cores}"
+        )));
+    }
+    Ok(asked)
 }
 
 /// The interface. Where packets are to be sent, and may be, its neighbours are asked for what is not known.
@@ -66,32 +79,28 @@ fn surroundings(args: &SendArgs) -> Result<Box<dyn Surroundings>> {
     if args.show.is_some() || args.write.is_some() {
         return Ok(Box::new(Preview(outlet)));
     }
-    way_out::check_network(&args.interface, args.on_real_network, &outlet)?;
+    sending::check_network(&args.interface, args.on_real_network, &outlet)?;
     Ok(Box::new(outlet.asking()))
 }
 
-/// A savefile takes packets as fast as they are made, unless a rate is named.
-fn pace(args: &SendArgs, seed: u64) -> Pace {
-    let unnamed = if args.write.is_some() { Rate::Unlimited } else { DEFAULT_RATE };
-    let rate = args.rate.unwrap_or(unnamed);
-    Pace { rate, burst: args.burst, gaps: args.gaps, ramp: args.ramp, seed }
-}
-
 /// How many packets are to be sent. Without a number, each combination once, but not too many; with a time, as many
-/// as there is time for.
+/// as there is time for. Of those that are only shown, a few.
 ///
 /// # Errors
 /// Of usage, where all are to be sent and have no end.
 fn count(args: &SendArgs, template: &Template) -> Result<Option<u64>> {
     let all = u64::try_from(template.count()).ok();
-    Ok(match args.count {
+    let named = match args.count {
         Some(Count::Of(count)) => Some(count),
         Some(Count::All) if is_random(template) => {
             return Err(usage("--count all: random values have no end; name a number of packets"));
         }
         Some(Count::All) => all,
-        None if args.duration.is_some() => None,
-        None => {
+        None => None,
+    };
+    Ok(match (named, args.show) {
+        (named, Some(most)) => Some(named.map_or(most, |count| count.min(most))),
+        (None, None) if args.count.is_none() && args.duration.is_none() => {
             if template.count() > DEFAULT_COUNT.into() {
                 output::tell(format_args!(
                     "of {} packets the first {} are sent: `--count all` sends all",
@@ -101,6 +110,7 @@ fn count(args: &SendArgs, template: &Template) -> Result<Option<u64>> {
             }
             Some(all.unwrap_or(u64::MAX).min(DEFAULT_COUNT))
         }
+        (named, None) => named,
     })
 }
 
@@ -110,7 +120,7 @@ fn is_random(template: &Template) -> bool {
     varying.peek().is_some() && varying.all(|field| matches!(field.walk, Walk::Random))
 }
 
-fn announce(template: &Template, pace: &Pace, seed: u64) {
+fn announce(template: &Template, pace: &Pace) {
     for varying in template.varying() {
         let order = match varying.walk {
             Walk::Sequence => "one after the other",
@@ -120,20 +130,23 @@ fn announce(template: &Template, pace: &Pace, seed: u64) {
         let values = varying.values.count();
         output::tell(format_args!("{}: {values} values, {order}", varying.name));
     }
-    output::tell(format_args!("rate {}, seed {seed}", pace.rate));
+    output::tell(format_args!("rate {}, seed {}", pace.rate, pace.seed));
 }
 
-fn send(args: &SendArgs, plan: &Plan<'_>) -> Result<Outcome> {
-    let mut sender = Sender::open(plan, &args.interface, args.backend)?;
+fn send(args: &SendArgs, plan: &Plan<'_>, queue: u32) -> Result<Outcome> {
+    let mut sender = Sender::open(plan, &args.interface, args.backend, queue)?;
     sender.notes().iter().for_each(output::tell);
-    let backend = sender.backend().to_string();
-    carry_out(args, plan, &backend, |stop| sender.run(plan, stop))
+    let (backend, why) = (sender.backend().to_string(), sender.why());
+    output::tell(format_args!("sending on {}, back end {backend}: {why}", args.interface));
+    carry_out(args, plan, Taker::BackEnd(&backend), |watch| sender.run(plan, watch))
 }
 
 fn write(args: &SendArgs, plan: &Plan<'_>, path: &Path) -> Result<Outcome> {
     let longest = plan.template.longest();
-    let mut file = FileSink::create(path, &args.interface, transmit::BATCH, longest)?;
-    let ended = carry_out(args, plan, "file", |stop| transmit::run(plan, &mut file, stop));
+    let mut file = FileSink::create(path, &args.interface, BATCH, longest)?;
+    output::tell(format_args!("writing {}", path.display()));
+    let run = |watch: &Watch<'_>| transmit::run(plan, &mut file, watch);
+    let ended = carry_out(args, plan, Taker::Savefile, run);
     file.finish()?;
     ended
 }
@@ -142,47 +155,44 @@ fn write(args: &SendArgs, plan: &Plan<'_>, path: &Path) -> Result<Outcome> {
 fn carry_out(
     args: &SendArgs,
     plan: &Plan<'_>,
-    backend: &str,
-    run: impl FnOnce(&transmit::Stop<'_>) -> (Report, linerate::base::Result<()>),
+    taker: Taker<'_>,
+    run: impl FnOnce(&Watch<'_>) -> (Report, base::Result<()>),
 ) -> Result<Outcome> {
     let requests = Requests::default();
     requests.watch(Interrupt::new()?)?;
-    output::tell(format_args!("sending on {}, back end {backend}", args.interface));
-    let (report, result) = progress::with_line(&args.interface, || run(&|| requests.stop()));
-    let facts = summary::Facts { interface: &args.interface, backend, asked: plan.pace.rate };
-    summary::report(&report, &facts, args.print.json);
+    let progress = Mutex::new(Progress::new());
+    let (report, result) = run(&|submitted| {
+        let percent = || percent(submitted, plan.count);
+        lock(&progress).at(submitted, Duration::ZERO, percent);
+        requests.stop()
+    });
+    lock(&progress).clear();
+    let facts = Facts {
+        interface: &args.interface,
+        taker,
+        asked: Timing::Paced(plan.pace),
+        seed: Some(plan.pace.seed),
+        replayed: None,
+    };
+    let told = sending::report(&report, &facts, args.print.json);
     result?;
+    told?;
     Ok(Outcome::Success)
 }
 
+fn percent(submitted: u64, count: Option<u64>) -> Option<u64> {
+    count.map(|count| (u128::from(submitted) * 100 / u128::from(count.max(1))) as u64)
+}
+
+fn lock(progress: &Mutex<Progress>) -> MutexGuard<'_, Progress> {
+    progress.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Prints the first packets, with the times at which they would be due if they were sent now.
-fn show(
-    args: &SendArgs,
-    template: &Template,
-    mut schedule: Schedule,
-    count: u64,
-) -> Result<Outcome> {
-    let mut printer = Printer::new(&args.print, false);
-    let interfaces = [Interface {
-        name: args.interface.clone(),
-        link_type: LinkType::ETHERNET,
-        ..Interface::default()
-    }];
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    let mut packet = vec![0; template.longest()];
-    for number in 0..count {
-        let length = template.fill(number, &mut packet) as u32;
-        let due = std::time::Duration::from_nanos(schedule.due());
-        schedule.sent(length as usize);
-        let descriptor = Descriptor {
-            time: Timestamp::EPOCH + now + due,
-            captured: length,
-            length,
-            direction: Direction::Out,
-            ..Descriptor::default()
-        };
-        printer.batch(&Batch::new(&packet, &[descriptor], &interfaces))?;
-    }
-    printer.idle()?;
+fn show(args: &SendArgs, plan: &Plan<'_>) -> Result<Outcome> {
+    let mut shown = Shown::new(&args.print, &args.interface, plan.template.longest());
+    let (_, result) = transmit::run(plan, &mut shown, &|_| false);
+    shown.finish()?;
+    result?;
     Ok(Outcome::Success)
 }

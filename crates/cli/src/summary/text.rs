@@ -6,7 +6,7 @@ use linerate::base::Stats;
 use linerate::capture::disk::Stalls;
 
 use super::Summary;
-use crate::units::grouped;
+use crate::units::{grouped, packets};
 
 /// All of it, one statement a line; with the share of each thread where `threads` asks for it.
 pub(super) fn of(summary: &Summary, threads: bool) -> String {
@@ -85,13 +85,6 @@ fn waits(stalls: Stalls) -> String {
         0 => String::new(),
         1 => format!("the disk was waited for once, for {seconds:.3} s\n"),
         n => format!("the disk was waited for {} times, {seconds:.3} s in all\n", grouped(n)),
-    }
-}
-
-fn packets(count: u64) -> String {
-    match count {
-        1 => "1 packet".into(),
-        n => format!("{} packets", grouped(n)),
     }
 }
 

@@ -35,6 +35,25 @@ fn without_privileges_the_error_gives_the_command_that_helps() {
 }
 
 #[test]
+fn who_may_not_send_is_given_the_command_that_helps() {
+    if !need::root() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let program = reachable(&folder);
+    for backend in ["live", "xdp", "ring", "mmsg", "socket"] {
+        let mut command = Command::new(&program);
+        command.args(["send", "-i", "lo", "--backend", backend, "IP(dst=\"127.0.0.1\")/UDP()"]);
+        let done = finish(command.uid(NOBODY).gid(NOBODY));
+        assert_eq!(done.code(), 1, "{backend}: {done:?}");
+        let lacking = if backend == "live" { "CAP_BPF" } else { "CAP_NET_RAW" };
+        assert!(done.stderr.contains(&format!("lacks {lacking}")), "{backend}: {done:?}");
+        let setcap = "sudo setcap cap_net_raw,cap_net_admin,cap_bpf";
+        assert!(done.stderr.contains(setcap), "{backend}: {done:?}");
+    }
+}
+
+#[test]
 fn the_demo_runs_for_an_ordinary_user() {
     if !need::root() {
         return;

@@ -32,13 +32,13 @@ fn captured<T>(lab: &Lab, file: &Path, send: impl FnOnce(&Host) -> T) -> T {
 
 /// What is said at the end, for programs. The sum is checked.
 fn report(done: &Finished) -> Value {
-    let line = done.stderr.lines().rfind(|line| line.starts_with('{'));
-    let report: Value = serde_json::from_str(line.unwrap_or_else(|| panic!("{done:?}"))).unwrap();
+    let report = done.json();
     let number = |value: &Value| value.as_u64().unwrap();
     let skipped: u64 = report["skipped"].as_object().unwrap().values().map(number).sum();
-    let [read, sent, refused, filtered] =
-        ["read", "sent", "refused", "filtered"].map(|name| number(&report[name]));
-    assert_eq!(read, sent + refused + filtered + skipped, "{report}");
+    let [read, submitted, sent, refused, filtered] =
+        ["read", "submitted", "sent", "refused", "filtered"].map(|name| number(&report[name]));
+    assert_eq!(read, submitted + filtered + skipped, "{report}");
+    assert_eq!(submitted, sent + refused, "{report}");
     report
 }
 
@@ -293,5 +293,38 @@ fn standard_input_is_replayed() {
     let mut command = Command::new(LINERATE);
     command.args(["replay", "-i", "lo", "-w", text(&out), "-"]);
     let done = finish(command.stdin(fs::File::open(&file).unwrap())).success();
-    assert_eq!((done.summary("packets sent"), count(&out)), (3, 3));
+    assert_eq!((done.summary("packets written"), count(&out)), (3, 3));
+}
+
+#[test]
+fn packets_are_shown_as_they_would_leave() {
+    let folder = tempfile::tempdir().unwrap();
+    let [whole, file] = ["whole.pcap", "f.pcap"].map(|name| folder.path().join(name));
+    let packets = "IP(src=\"10.0.0.1\", dst=\"10.0.0.2-10.0.0.20\")/UDP(sport=7, dport=9)";
+    linerate(["send", "-i", "lo", "-r", "1", "-w", text(&whole), packets]).success();
+    let args = ["replay", "-i", "lo", "--map", "10.0.0.0/8=192.168.0.0/16", "--speed", "2x"];
+    let shown = |more: &[&str]| linerate([&args[..], more, &[text(&whole)]].concat()).success();
+    let three = shown(&["--show=3", "-ttttt"]);
+    let lines: Vec<_> = three.stdout.lines().collect();
+    assert_eq!(lines.len(), 3, "{three:?}");
+    assert!(lines[2].contains("00:00:01.000000 IP 192.168.0.1.7 > 192.168.0.4.9"), "{lines:?}");
+    assert_eq!(shown(&["--show"]).stdout.lines().count(), 10);
+    assert_eq!(shown(&["--show", "-f", "dst host 10.0.0.5"]).stdout.lines().count(), 1);
+    assert_eq!(shown(&["--show", "-c", "2"]).stdout.lines().count(), 2);
+    // What is shown is what would be written.
+    linerate([&args[..], &["-w", text(&file), text(&whole)]].concat()).success();
+    let written = linerate(["read", "--json", "-r", text(&file)]).success().stdout;
+    assert_eq!(shown(&["--show=99", "--json"]).stdout, written);
+}
+
+#[test]
+fn bursts_leave_together() {
+    let folder = tempfile::tempdir().unwrap();
+    let [file, out] = ["f.pcap", "out.pcap"].map(|name| folder.path().join(name));
+    fs::write(&file, at(&[0, 1, 2, 3])).unwrap();
+    let args = ["replay", "-i", "lo", "-r", "10", "--burst", "2", "-w", text(&out), text(&file)];
+    linerate(args).success();
+    assert!(fs::read(&out).unwrap() == at(&[0, 0, SECOND / 5, SECOND / 5]));
+    let without = linerate(["replay", "-i", "lo", "--burst", "2", text(&file)]);
+    assert_eq!(without.code(), 2, "{without:?}");
 }

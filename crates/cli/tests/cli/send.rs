@@ -5,11 +5,11 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
-use linerate_lab::{Child, Host, Lab, need};
+use linerate_lab::{Host, Lab, need};
 
 use crate::support::{
-    COMPLAINTS, Finished, LINERATE, Live, count, finish, linerate, live_pair, quiet_pair, text,
-    tshark,
+    COMPLAINTS, Finished, LINERATE, Live, count, finish, linerate, live_pair, quiet_pair, start,
+    text, tshark, wait,
 };
 
 /// `linerate send -i IF ARGS...` inside `host`.
@@ -53,18 +53,38 @@ fn a_mistake_is_pointed_at() {
 #[test]
 fn what_makes_no_sense_is_refused() {
     for (args, words) in [
-        (&["-r", "0"][..], "never sends anything; `max` is as fast as possible"),
-        (&["-c", "0"], "no packet at all is not worth sending; `all` sends each combination once"),
-        (&["--burst", "0"], "0 is not in 1.."),
-        (&["-r", "max", "--gaps", "poisson"], "gaps that vary need a rate"),
-        (&["-r", "1Mbps", "--ramp", "10/1s"], "of the same unit"),
+        (&["-r", "max", "--gaps", "poisson"][..], "--gaps: gaps that vary need a rate"),
+        (&["--gaps", "0s/1s"], "--gaps: with no time to be on there is nothing but silence"),
+        (&["-r", "1Mbps", "--ramp", "10/1s"], "--ramp: it goes from one rate to another"),
+        (&["--threads", "9999"], "--threads 9999: each needs a core of its own"),
+        (&["--queue", "1"], "--queue: only an AF_XDP socket has one"),
         (&["--backend", "rocket"], "they are live, xdp, ring, mmsg, socket"),
-        (&["--blocklist", "/nonexistent"], "read the blocklist /nonexistent"),
+        (&["-c", "few"], "expected a number such as 500, 10k or 2M, found `few`"),
     ] {
         let done =
             linerate([&["send", "-i", "lo"], args, &["IP(dst=\"127.0.0.1\")/UDP()"]].concat());
-        assert_ne!(done.code(), 0, "{done:?}");
+        assert_eq!(done.code(), 2, "{done:?}");
         assert!(done.stderr.contains(words), "{args:?}: {done:?}");
+    }
+    let list = ["send", "-i", "lo", "--blocklist", "/nonexistent", "ARP()"];
+    let done = linerate(list);
+    assert_eq!(done.code(), 1, "{done:?}");
+    assert!(done.stderr.contains("read the blocklist /nonexistent"), "{done:?}");
+}
+
+#[test]
+fn nothing_at_all_is_refused_in_the_same_words() {
+    for option in ["--rate", "--count", "--burst", "--threads", "--for", "--show"] {
+        let given = format!("{option}=0");
+        let done = linerate(["send", "-i", "lo", &given, "IP(dst=\"127.0.0.1\")/UDP()"]);
+        assert_eq!(done.code(), 2, "{done:?}");
+        let words = "expected more than 0, found `0`";
+        assert!(done.stderr.contains(words) && done.stderr.contains(option), "{done:?}");
+    }
+    for option in ["--rate", "--count", "--burst", "--loop", "--for", "--show"] {
+        let done = linerate(["replay", "-i", "lo", &format!("{option}=0"), "f.pcap"]);
+        assert_eq!(done.code(), 2, "{done:?}");
+        assert!(done.stderr.contains("expected more than 0, found `0`"), "{done:?}");
     }
 }
 
@@ -152,8 +172,8 @@ fn without_a_rate_or_count_both_are_capped() {
     let Some(lab) = quiet_pair() else { return };
     let packets = "Ether(dst=\"02:00:00:00:00:99\")/IP(dst=\"10.64.0.0/10\")/UDP()";
     let mut command = lab.host("a").command(LINERATE);
-    command.args(["send", "-i", lab.host("a").interface(), packets]).stderr(Stdio::piped());
-    let child = Child::start(command).unwrap();
+    command.args(["send", "-i", lab.host("a").interface(), packets]);
+    let child = start(command);
     std::thread::sleep(Duration::from_millis(300));
     child.interrupt().unwrap();
     let done = wait(child);
@@ -170,27 +190,15 @@ fn an_interrupt_ends_it_with_the_balance() {
     let mut command = a.command(LINERATE);
     let packets = format!("IP(dst=\"{}\")/UDP(dport=9)", b.ipv4());
     command.args(["send", "-i", a.interface(), "--json", "-r", "2000", "--for", "1h", &packets]);
-    let child = Child::start({
-        command.stderr(Stdio::piped());
-        command
-    })
-    .unwrap();
+    let child = start(command);
     std::thread::sleep(Duration::from_millis(500));
     child.interrupt().unwrap();
     let done = wait(child).success();
-    let json = done.stderr.lines().last().unwrap();
-    let value: serde_json::Value = serde_json::from_str(json).unwrap();
+    let value = done.json();
     let number = |name: &str| value[name].as_u64().unwrap();
     assert_eq!(value["end"], "stopped");
     assert_eq!(number("submitted"), number("sent") + number("refused"));
     assert_eq!(b.counters().unwrap().received - before, number("sent"));
-}
-
-pub(crate) fn wait(mut child: Child) -> Finished {
-    let mut stderr = child.stderr.take().expect("piped");
-    let mut said = String::new();
-    std::io::Read::read_to_string(&mut stderr, &mut said).unwrap();
-    Finished { status: child.wait().unwrap(), stdout: String::new(), stderr: said }
 }
 
 #[test]
@@ -231,18 +239,53 @@ fn packets_can_go_to_a_savefile() {
     let file = folder.path().join("f.pcap.zst");
     let packets = "IP(dst=permute(\"10.0.0.0/20\"))/UDP()/Raw(size=random(0-1000))";
     let done = linerate(["send", "-i", "lo", "-w", text(&file), packets]).success();
-    assert_eq!((done.summary("packets sent"), count(&file)), (4096, 4096));
+    assert_eq!((done.summary("packets written"), count(&file)), (4096, 4096));
+    assert!(!done.stderr.contains(" sent"), "{done:?}");
 }
 
 #[test]
-fn what_a_link_cannot_take_is_said() {
+fn a_savefile_gets_the_times_at_which_packets_would_leave() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("f.pcapng");
+    // An hour of them, at once.
+    let args = ["send", "-i", "lo", "-w", text(&file), "-r", "1", "-c", "3600", "ARP()"];
+    linerate(args).success();
+    let read = linerate(["read", "-r", text(&file), "-ttttt", "--nano"]).success();
+    let last = read.stdout.lines().last().unwrap();
+    assert!(last.trim_start().starts_with("00:59:59.000000000"), "{last}");
+}
+
+#[test]
+fn programs_get_the_summary_as_the_last_line_of_standard_output() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("f.pcap");
+    let args = ["--json", "--seed", "77", "-c", "1k", "IP(dst=random(\"10.0.0.0/8\"))/UDP()"];
+    let done = linerate([&["send", "-i", "lo", "-w", text(&file)], &args[..]].concat()).success();
+    let value = done.json();
+    assert_eq!((&value["seed"], &value["sent"]), (&77.into(), &1000.into()));
+    assert_eq!((&value["backend"], &value["end"]), (&"file".into(), &"complete".into()));
+    assert!(!done.stderr.contains('{'), "{done:?}");
+}
+
+#[test]
+fn who_sends_on_loopback_is_told_that_the_host_receives_it() {
+    if !need::root() {
+        return;
+    }
+    let done = linerate(["send", "-i", "lo", "--json", "IP(dst=\"127.0.0.1\")/UDP(dport=9)"]);
+    assert!(done.stderr.contains("lo: this host itself receives what is sent there"), "{done:?}");
+    assert_eq!(done.success().json()["sent"], 1);
+}
+
+#[test]
+fn what_a_link_cannot_take_is_said_before_anything_is_sent() {
     let Some(lab) = quiet_pair() else { return };
     let (a, b) = (lab.host("a"), lab.host("b"));
-    let packets = format!("IP(dst=\"{}\")/UDP()/Raw(size=1473)", b.ipv4());
+    let packets = format!("IP(dst=\"{}\")/UDP()/Raw(size=1-1473)", b.ipv4());
     let done = send(a, &[&packets]);
     assert_eq!(done.code(), 1);
     assert!(done.stderr.contains("MTU of 1500 bytes"), "{done:?}");
-    assert_eq!((done.summary("packets sent"), done.summary("refused")), (0, 1));
+    assert!(!done.stderr.contains("sent in"), "{done:?}");
 }
 
 #[test]
@@ -290,8 +333,7 @@ fn an_interrupt_ends_live_frames_and_nothing_is_left() {
         "1h",
         packets,
     ]);
-    command.stderr(Stdio::piped());
-    let child = Child::start(command).unwrap();
+    let child = start(command);
     std::thread::sleep(Duration::from_millis(700));
     child.interrupt().unwrap();
     let done = wait(child).success();

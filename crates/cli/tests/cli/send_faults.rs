@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use linerate_lab::{Child, Host, Lab, Offload, need};
 use serde_json::Value;
 
-use crate::send::{send, wait};
-use crate::support::{Finished, LINERATE, finish, linerate, quiet_pair};
+use crate::send::send;
+use crate::support::{Finished, LINERATE, finish, linerate, quiet_pair, start, wait};
 
 const BACKENDS: [&str; 5] = ["live", "xdp", "ring", "mmsg", "socket"];
 
@@ -26,8 +26,8 @@ fn sending(lab: &Lab, backend: &str) -> Child {
     let before = received(b);
     let mut command = a.command(LINERATE);
     command.args(["send", "-i", a.interface(), "--backend", backend, "--json"]);
-    command.args(["-r", "1000", "--for", "1h", PACKETS]).stderr(Stdio::piped());
-    let child = Child::start(command).unwrap();
+    command.args(["-r", "1000", "--for", "1h", PACKETS]);
+    let child = start(command);
     eventually(|| received(b) > before + 5);
     child
 }
@@ -47,8 +47,7 @@ fn eventually(mut condition: impl FnMut() -> bool) {
 
 /// The summary for programs; its sum balances.
 fn record(done: &Finished) -> Value {
-    let json = done.stderr.lines().find(|line| line.starts_with('{'));
-    let record: Value = serde_json::from_str(json.unwrap_or_else(|| panic!("{done:?}"))).unwrap();
+    let record = done.json();
     let number = |name: &str| record[name].as_u64().unwrap();
     assert_eq!(number("submitted"), number("sent") + number("refused"), "{done:?}");
     record
@@ -184,8 +183,8 @@ fn an_interrupt_does_not_wait_for_a_slow_device() {
         let mut command = a.command(LINERATE);
         command.args(["send", "-i", a.interface(), "--backend", backend, "--json", "-r", "max"]);
         let packets = format!("{PACKETS}/Raw(size=1400)");
-        command.args(["--for", "1h", &packets]).stderr(Stdio::piped());
-        let child = Child::start(command).unwrap();
+        command.args(["--for", "1h", &packets]);
+        let child = start(command);
         eventually(|| received(b) > before);
         child.interrupt().unwrap();
         let record = record(&wait(child).success());

@@ -10,6 +10,7 @@ use std::thread::{self, JoinHandle};
 
 use linerate_lab::traffic::Flow;
 use linerate_lab::{Child, Host, Lab, Offload, need};
+use serde_json::Value;
 
 /// The path of the command.
 pub(crate) const LINERATE: &str = env!("CARGO_BIN_EXE_linerate");
@@ -45,8 +46,16 @@ impl Finished {
         self.summary("packets captured")
     }
 
-    /// The number before `what` in the summary.
+    /// The last line of standard output, as what programs get.
+    pub(crate) fn json(&self) -> Value {
+        let line = self.stdout.lines().last().unwrap_or_else(|| panic!("no output: {self:?}"));
+        serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {self:?}"))
+    }
+
+    /// The number before `what` in the summary, of several or of one.
     pub(crate) fn summary(&self, what: &str) -> u64 {
+        let one = what.replacen("packets ", "packet ", 1);
+        let what = if self.stderr.contains(what) { what } else { &one };
         let found =
             self.stderr.split(what).next().filter(|before| before.len() < self.stderr.len());
         let word = found.and_then(|before| before.split_whitespace().last());
@@ -58,6 +67,19 @@ impl Finished {
 /// Runs the command to its end.
 pub(crate) fn linerate<A: AsRef<OsStr>>(args: impl IntoIterator<Item = A>) -> Finished {
     finish(Command::new(LINERATE).args(args).stdin(Stdio::null()))
+}
+
+/// Waits for the end of a command whose output and errors were piped.
+pub(crate) fn wait(mut child: Child) -> Finished {
+    let stderr = collect(child.stderr.take().expect("piped"));
+    let stdout = to_text(child.stdout.take().expect("piped"));
+    Finished { status: child.wait().unwrap(), stdout, stderr: stderr.join().expect("read") }
+}
+
+/// Starts a command whose output and errors are piped.
+pub(crate) fn start(mut command: Command) -> Child {
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    Child::start(command).expect("it starts")
 }
 
 /// Runs any command to its end.

@@ -14,6 +14,21 @@ pub fn explain(error: Error, needed: &[Capability]) -> Error {
     error.advise(advice(needed, |capability| has.is_some_and(|has| has.contains(capability))))
 }
 
+/// The error with the command that gives this program the capabilities that it uses, behind what it says already.
+#[must_use]
+pub fn with_remedy(error: Error, used: &[Capability]) -> Error {
+    let program = std::env::current_exe().unwrap_or_else(|_| "linerate".into());
+    let names: Vec<_> = used.iter().map(|capability| capability.name()).collect();
+    let names = names.join(",");
+    let remedy =
+        format!("run it as root, or once: sudo setcap {names}+ep '{}'", program.display());
+    let advice = match error.advice() {
+        Some(reason) => format!("{reason}; {remedy}"),
+        None => remedy,
+    };
+    error.advise(advice)
+}
+
 /// True when the calling thread has `capability`, or CAP_SYS_ADMIN, which bpf(2) takes for any.
 pub(crate) fn has_for_bpf(capability: Capability) -> bool {
     Capabilities::current()

@@ -34,9 +34,19 @@ impl Message for RouteNetlinkMessage {
 ///
 /// `asked` names the attempt in errors.
 pub(crate) fn exchange<M: Message>(asked: &str, message: M, flags: u16) -> Result<Vec<M>> {
+    exchange_on(&Socket::open(M::PROTOCOL)?, asked, message, flags)
+}
+
+/// The same on a socket that is there already, and of which nothing else is read.
+pub(crate) fn exchange_on<M: Message>(
+    socket: &Socket,
+    asked: &str,
+    message: M,
+    flags: u16,
+) -> Result<Vec<M>> {
     let request = encode(message, flags);
     for _ in 0..ATTEMPTS {
-        if let Some(objects) = attempt(asked, &request)? {
+        if let Some(objects) = attempt(socket, asked, &request)? {
             return Ok(objects);
         }
     }
@@ -54,8 +64,7 @@ pub(super) fn encode<M: Message>(message: M, flags: u16) -> Vec<u8> {
 }
 
 /// `None` when the kernel says that the listing was interrupted by a change.
-fn attempt<M: Message>(asked: &str, request: &[u8]) -> Result<Option<Vec<M>>> {
-    let socket = Socket::open(M::PROTOCOL)?;
+fn attempt<M: Message>(socket: &Socket, asked: &str, request: &[u8]) -> Result<Option<Vec<M>>> {
     socket.send(request).map_err(|e| Error::system(asked, e))?;
     let mut answer = Answer::new();
     let mut buffer = vec![0; ANSWER_SIZE];

@@ -2,8 +2,9 @@
 //!
 //! Every function here is one request on a socket of its own and so has no state: it asks the
 //! network namespace that the calling thread is in, waits for the whole answer and returns it.
-//! A [`LinkWatch`] keeps its socket and hears what happens to an interface. Errors carry the kernel's number and, where it gives one, its own words. See netlink(7),
-//! rtnetlink(7) and RFC 3549.
+//! A [`LinkWatch`] keeps its socket and hears what happens to an interface, an
+//! [`Observer`](crate::interface::Observer) keeps one to ask about an interface again. Errors carry the kernel's number
+//! and, where it gives one, its own words. See netlink(7), rtnetlink(7) and RFC 3549.
 
 mod address;
 mod exchange;
@@ -25,4 +26,5 @@ pub use packet_sockets::{PacketRing, PacketSocket, packet_sockets};
 pub use route::{Neighbour, add_route, ask_neighbour, default_route_links, neighbour, next_hop};
 pub use watch::{LinkChange, LinkWatch};
 
-pub(crate) use exchange::exchange;
+pub(crate) use exchange::{exchange, exchange_on};
+pub(crate) use socket::Socket;

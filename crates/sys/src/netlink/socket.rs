@@ -8,11 +8,11 @@ use linerate_base::{Error, Result};
 
 /// A socket of the network namespace that the thread is in that opens it, for good.
 #[derive(Debug)]
-pub(super) struct Socket(OwnedFd);
+pub(crate) struct Socket(OwnedFd);
 
 impl Socket {
     /// A socket for one of the kernel's netlink protocols.
-    pub(super) fn open(protocol: libc::c_int) -> Result<Self> {
+    pub(crate) fn open(protocol: libc::c_int) -> Result<Self> {
         open(protocol).map_err(|e| Error::system("open a netlink socket", e))
     }
 

@@ -12,7 +12,8 @@ use super::Stamp;
 use super::device::Device;
 use super::share::{Progress, Share};
 use crate::pacing::{Gaps, wire_bits};
-use crate::run::{End, Plan, Report, Stop};
+use crate::handover::{End, Report};
+use crate::run::{Plan, Watch};
 
 /// A plan that the kernel carries out, by programs of its own: loaded, and not begun.
 #[derive(Debug)]
@@ -46,22 +47,23 @@ impl Live {
     /// CAP_NET_ADMIN; `NotFound` without the interface, `Down` when it is down; `Invalid` with more threads than cores.
     pub fn new(plan: &Plan<'_>, stamp: &Stamp, name: &str) -> Result<Self> {
         let device = Device::find(name)?;
-        device.fits(stamp.frame())?;
         let cores = cores(plan.threads)?;
         let share = |index| Share::new(plan, stamp, &device, index);
         let shares = (0..plan.threads).map(share).collect::<Result<_>>()?;
         Ok(Self { frame: stamp.frame().to_vec(), device, shares, cores, count: plan.count })
     }
 
-    /// Sends until the plan is done, or `stop`, which is asked every 10 ms, says true.
+    /// Sends until the plan is done, or `watch`, which is asked every 10 ms, says true. The plan's frames fit the device's
+    /// MTU, or the kernel drops them without a word.
     ///
     /// # Errors
     /// When the kernel does not run a program any further, the interface goes down or away; the report is of what
     /// was sent before.
-    pub fn run(&self, stop: &Stop<'_>) -> (Report, Result<()>) {
+    pub fn run(&self, watch: &Watch<'_>) -> (Report, Result<()>) {
+        let stop = || watch(self.submitted());
         let ended = match &self.shares[..] {
-            [only] => only.run(&self.frame, &self.device, stop),
-            _ => self.run_all(stop),
+            [only] => only.run(&self.frame, &self.device, &stop),
+            _ => self.run_all(&stop),
         };
         let report = self.report().map(|report| match &ended {
             Ok(stopped) => Report { end: Some(self.end(&report, *stopped)), ..report },
@@ -73,8 +75,13 @@ impl Live {
         }
     }
 
+    /// Frames sent so far, as far as the kernel tells.
+    fn submitted(&self) -> u64 {
+        self.shares.iter().map(|share| share.submitted().unwrap_or_default()).sum()
+    }
+
     /// True when any was stopped.
-    fn run_all(&self, stop: &Stop<'_>) -> Result<bool> {
+    fn run_all(&self, stop: &(dyn Fn() -> bool + Sync)) -> Result<bool> {
         let run = |share: &Share, core| {
             cpu::pin(core)?;
             share.run(&self.frame, &self.device, stop)

@@ -10,7 +10,7 @@ use super::Stamp;
 use super::device::Device;
 use super::program::{self, Setup, control, state};
 use super::watch;
-use crate::run::{Plan, Stop};
+use crate::run::Plan;
 
 /// Of all packet numbers every so many-th: the shares take them in turn, so that each is sent once.
 #[derive(Debug)]
@@ -52,7 +52,7 @@ impl Share {
         let pace = pace.map(|(time, rate)| (time * step, rate));
         let group = group(pace).max(plan.pace.burst);
         let wire = Map::new(&MapSpec::device_map(NAME, 1))?;
-        wire.insert(&KEY, &device.index.to_ne_bytes())?;
+        wire.insert(&KEY, &device.index().to_ne_bytes())?;
         let control = Map::new(&MapSpec::array(NAME, control::SIZE, 1))?;
         let limit = plan.duration.map_or(u64::MAX, |span| span.as_nanos() as u64);
         control.insert(&KEY, &bytes([plan.count.unwrap_or(u64::MAX), limit]))?;
@@ -73,7 +73,12 @@ impl Share {
     }
 
     /// Sends until the share is done, or `stop` says true; true when it was stopped.
-    pub(super) fn run(&self, frame: &[u8], device: &Device, stop: &Stop<'_>) -> Result<bool> {
+    pub(super) fn run(
+        &self,
+        frame: &[u8],
+        device: &Device,
+        stop: &(dyn Fn() -> bool + Sync),
+    ) -> Result<bool> {
         // A call costs some 24 ms, so there shall be one; the watch ends it. Of the loopback interface every namespace
         // has one.
         let batch = self.group.min(256);
@@ -90,12 +95,17 @@ impl Share {
             ended => ended,
         };
         Ok(Progress {
-            submitted: (self.number(state::NUMBER)? - self.first) / self.step,
+            submitted: self.submitted()?,
             refused: self.number(state::REFUSED)?,
             began: self.number(state::BEGAN)?,
             ended,
             lost: self.number(state::LOST)?,
         })
+    }
+
+    /// Frames that it has sent so far.
+    pub(super) fn submitted(&self) -> Result<u64> {
+        Ok((self.number(state::NUMBER)? - self.first) / self.step)
     }
 
     fn number(&self, offset: i16) -> Result<u64> {

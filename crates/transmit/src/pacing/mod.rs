@@ -12,7 +12,7 @@ mod schedule;
 pub(crate) use clock::{Clock, NAP};
 pub use rate::{Rate, wire_bits};
 pub use rhythm::{Gaps, Ramp};
-pub use schedule::{Pace, Schedule};
+pub use schedule::{Nonsense, Pace, Schedule};
 
 /// A sender that was held up sends what it missed at once, but not more than this time's worth, in nanoseconds: what came
 /// before is given up, and counted. It is longer than a busy machine's scheduler keeps a sender waiting, so that the

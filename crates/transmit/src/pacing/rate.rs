@@ -52,6 +52,7 @@ impl FromStr for Rate {
             Some('k') => (1e3, &unit[1..]),
             Some('m') => (1e6, &unit[1..]),
             Some('g') => (1e9, &unit[1..]),
+            Some('t') => (1e12, &unit[1..]),
             _ => (1.0, unit.as_str()),
         };
         let number: f64 = number.parse().map_err(|_| not_a_rate(text))?;
@@ -62,7 +63,7 @@ impl FromStr for Rate {
         };
         match rate {
             Self::Frames(0) | Self::Bits(0) => {
-                Err(format!("`{text}` never sends anything; `max` is as fast as possible"))
+                Err(format!("expected more than 0, found `{text}`"))
             }
             Self::Frames(n) | Self::Bits(n) if n > LARGEST => Err(format!("`{text}` is too fast")),
             rate => Ok(rate),
@@ -85,7 +86,7 @@ impl fmt::Display for Rate {
             Self::Bits(bits) => (*bits as f64, "bit/s"),
             Self::Unlimited => return f.write_str("as fast as possible"),
         };
-        let scales = [(1e9, "G"), (1e6, "M"), (1e3, "k")];
+        let scales = [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")];
         let (scale, prefix) =
             scales.into_iter().find(|(scale, _)| number >= *scale).unwrap_or((1.0, ""));
         let digits = format!("{:.3}", number / scale);
@@ -107,6 +108,7 @@ mod tests {
             ("10k/s", Rate::Frames(10_000_000), "10 kpps"),
             ("10Gbps", Rate::Bits(10_000_000_000), "10 Gbit/s"),
             ("1.5 Mbit/s", Rate::Bits(1_500_000), "1.5 Mbit/s"),
+            ("1.6Tbps", Rate::Bits(1_600_000_000_000), "1.6 Tbit/s"),
             ("max", Rate::Unlimited, "as fast as possible"),
         ] {
             assert_eq!(text.parse(), Ok(rate), "{text}");

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use linerate_base::{Error, ErrorKind, Result};
+use linerate_base::{Error, ErrorKind};
 
 use super::rhythm::{exponential, with_silence};
 use super::{CATCH_UP, Gaps, Ramp, Rate};
@@ -30,6 +30,21 @@ impl Pace {
     }
 }
 
+/// What of a pace makes no sense.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Nonsense {
+    /// The field of [`Pace`].
+    pub field: &'static str,
+    /// What is wrong with it.
+    pub reason: &'static str,
+}
+
+impl From<Nonsense> for Error {
+    fn from(Nonsense { field, reason }: Nonsense) -> Self {
+        Self::new(ErrorKind::Invalid, format!("pace frames, {field}"), reason)
+    }
+}
+
 /// Tells when frames are due, in nanoseconds since the beginning.
 #[derive(Clone, Debug)]
 pub struct Schedule {
@@ -51,25 +66,27 @@ impl Schedule {
     ///
     /// # Errors
     /// For a burst of no frames, and for rhythms that never begin or have no rate to go by.
-    pub fn new(pace: &Pace) -> Result<Self> {
-        let refuse = |reason: &str| Err(Error::new(ErrorKind::Invalid, "pace frames", reason));
+    pub fn new(pace: &Pace) -> Result<Self, Nonsense> {
+        let refuse = |field, reason| Err(Nonsense { field, reason });
         if pace.burst == 0 {
-            return refuse("a burst has at least one frame");
+            return refuse("burst", "expected more than 0");
         }
         if matches!(pace.rate, Rate::Frames(0) | Rate::Bits(0)) {
-            return refuse("a rate of 0 never sends anything");
+            return refuse("rate", "expected more than 0");
         }
         if matches!(pace.gaps, Gaps::OnOff(on, _) if on.is_zero()) {
-            return refuse("with no time to be on there is nothing but silence");
+            return refuse("gaps", "with no time to be on there is nothing but silence");
         }
         if pace.rate == Rate::Unlimited && pace.gaps != Gaps::Constant {
-            return refuse("gaps that vary need a rate");
+            return refuse("gaps", "gaps that vary need a rate, and `max` is none");
         }
         let ramp = match pace.ramp {
             None => None,
             Some(ramp) => match ramp.share(pace.rate) {
                 Some(share) => Some((nanoseconds(ramp.over) as f64, share)),
-                None => return refuse("a ramp goes from one rate to another of the same unit"),
+                None => {
+                    return refuse("ramp", "it goes from one rate to another of the same unit");
+                }
             },
         };
         Ok(Self {
@@ -260,15 +277,17 @@ mod tests {
     fn paces_that_make_no_sense_are_refused() {
         let plain = Pace::new(Rate::Frames(1));
         let second = Duration::from_secs(1);
-        for pace in [
-            Pace { burst: 0, ..plain },
-            Pace { rate: Rate::Bits(0), ..plain },
-            Pace { gaps: Gaps::OnOff(Duration::ZERO, second), ..plain },
-            Pace { gaps: Gaps::Poisson, rate: Rate::Unlimited, ..plain },
-            Pace { gaps: Gaps::OnOff(second, second), rate: Rate::Unlimited, ..plain },
-            Pace { ramp: Some(Ramp { from: Rate::Bits(1), over: second }), ..plain },
+        for (field, pace) in [
+            ("burst", Pace { burst: 0, ..plain }),
+            ("rate", Pace { rate: Rate::Bits(0), ..plain }),
+            ("gaps", Pace { gaps: Gaps::OnOff(Duration::ZERO, second), ..plain }),
+            ("gaps", Pace { gaps: Gaps::Poisson, rate: Rate::Unlimited, ..plain }),
+            ("gaps", Pace { gaps: Gaps::OnOff(second, second), rate: Rate::Unlimited, ..plain }),
+            ("ramp", Pace { ramp: Some(Ramp { from: Rate::Bits(1), over: second }), ..plain }),
         ] {
-            assert!(Schedule::new(&pace).is_err(), "{pace:?}");
+            let nonsense = Schedule::new(&pace).unwrap_err();
+            assert_eq!(nonsense.field, field, "{pace:?}");
+            assert_eq!(Error::from(nonsense).kind(), ErrorKind::Invalid);
         }
     }
 

@@ -72,13 +72,16 @@ pub(super) struct Taken {
     pub(super) times: Vec<Instant>,
     /// When each was due, where the sink was told.
     pub(super) dates: Vec<i64>,
+    /// It wants to be told.
+    pub(super) is_dated: bool,
     date: Timestamp,
 }
 
 impl Taken {
     pub(super) fn new() -> Self {
         let (region, lengths, date) = (vec![0; 4096], Vec::new(), Timestamp::EPOCH);
-        Self { region, lengths, frames: Vec::new(), times: Vec::new(), dates: Vec::new(), date }
+        let (frames, times, dates) = (Vec::new(), Vec::new(), Vec::new());
+        Self { region, lengths, frames, times, dates, is_dated: false, date }
     }
 }
 
@@ -86,6 +89,10 @@ impl Sink for Taken {
     fn acquire(&mut self, most: usize) -> Result<Slots<'_>> {
         let end = 128 * most.min(4);
         Ok(Slots::new(&mut self.region[..end], 128, 0, &mut self.lengths))
+    }
+
+    fn is_dated(&self) -> bool {
+        self.is_dated
     }
 
     fn date(&mut self, due: Timestamp) {

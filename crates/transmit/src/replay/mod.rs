@@ -26,3 +26,4 @@ pub use replayer::{Counts, Plan, Replayer, Report, Watch};
 pub use rewrite::Rewrite;
 pub use speed::Speed;
 pub use timing::Timing;
+pub(crate) use timing::Timetable;

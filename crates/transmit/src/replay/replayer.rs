@@ -1,14 +1,13 @@
-//! The loop that sends packets when they are due.
+//! Packets of sources, when they are due, to a sink.
 
-use std::thread;
 use std::time::Duration;
 
-use linerate_base::{Batch, Result, Sink, Source, Timestamp};
+use linerate_base::{Batch, Result, Sink, Source};
 
 use super::timing::Timetable;
 use super::{Frames, Skipped, Timing};
-use crate::pacing::{Clock, NAP, wire_bits};
-use crate::run::{self, BATCH, End, PAUSE};
+use crate::handover::{self, End, Feed, Handover, Limits};
+use crate::pacing::NAP;
 
 /// What is to become of packets, when, and of how many.
 #[derive(Clone, Debug)]
@@ -21,12 +20,7 @@ pub struct Plan {
     pub count: Option<u64>,
     /// For how long packets are due.
     pub duration: Option<Duration>,
-    /// Waits for no packet, but tells the sink when each is due, in the recorded time of the first: for savefiles.
-    pub at_once: bool,
 }
-
-/// A wait in which there is time to flush: sinks are patient for as long.
-const FLUSH: Duration = Duration::from_millis(50);
 
 /// How far it has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,20 +48,15 @@ pub struct Report {
     /// What became of packets before the sink.
     pub counts: Counts,
     /// What became of frames there; it began with the first packet at hand.
-    pub sent: run::Report,
+    pub sent: handover::Report,
 }
 
-/// Sends the packets of sources, one source after the other.
+/// Sends the packets of sources, one source after the other. A savefile is told when each packet is due, in the recorded
+/// time of the first.
 pub struct Replayer<'a> {
-    plan: &'a Plan,
-    sink: &'a mut dyn Sink,
-    timetable: Timetable,
-    /// Started when the first packet is at hand.
-    clock: Option<Clock>,
-    /// What is due at 0 was recorded then.
-    began: Timestamp,
+    frames: &'a Frames,
+    handover: Handover<'a>,
     counts: Counts,
-    wire_bits: u64,
 }
 
 impl<'a> Replayer<'a> {
@@ -76,9 +65,9 @@ impl<'a> Replayer<'a> {
     /// # Errors
     /// For a pace that makes no sense.
     pub fn new(plan: &'a Plan, sink: &'a mut dyn Sink) -> Result<Self> {
-        let timetable = Timetable::new(&plan.timing)?;
-        let (counts, wire_bits, began) = (Counts::default(), 0, Timestamp::EPOCH);
-        Ok(Self { plan, sink, timetable, clock: None, began, counts, wire_bits })
+        let limits = Limits { count: plan.count, duration: plan.duration };
+        let handover = Handover::new(sink, Timetable::new(&plan.timing)?, limits);
+        Ok(Self { frames: &plan.frames, handover, counts: Counts::default() })
     }
 
     /// Sends what comes from `source`. Says why the plan is at its end; `None` when only the source is.
@@ -86,9 +75,9 @@ impl<'a> Replayer<'a> {
     /// # Errors
     /// Those of the source, whose packets before the fault were sent, and of the sink.
     pub fn play(&mut self, source: &mut dyn Source, watch: &mut Watch<'_>) -> Result<Option<End>> {
-        self.timetable.begin();
+        self.handover.timetable().begin();
         loop {
-            if let Some(end) = self.end(watch) {
+            if let Some(end) = self.handover.end(watch(&self.counts)) {
                 return Ok(Some(end));
             }
             let Some(batch) = source.next_batch(NAP)? else { return Ok(None) };
@@ -98,127 +87,65 @@ impl<'a> Replayer<'a> {
         }
     }
 
+    fn batch(&mut self, batch: &Batch<'_>, watch: &mut Watch<'_>) -> Result<Option<End>> {
+        self.counts.batch = (batch.len(), 0);
+        if let Some(first) = batch.get(0) {
+            self.handover.begin(first.time);
+            self.handover.timetable().meet(first.time);
+        }
+        let Self { frames, handover, counts } = self;
+        let passed = handover.pass(&mut Packets { frames, batch, counts, watch });
+        counts.submitted = handover.submitted();
+        counts.backwards = handover.timetable().backwards();
+        passed
+    }
+
     /// Waits until nothing is pending, or `stop` says true, and says what became of everything; `end` is why it ended,
     /// `None` for an error.
     ///
     /// # Errors
     /// Those of the sink.
     pub fn finish(
-        mut self,
+        self,
         end: Option<End>,
         stop: &mut dyn FnMut() -> bool,
     ) -> (Report, Result<()>) {
-        let flushed = self.sink.flush(stop);
-        let sent = run::Report {
-            stats: self.sink.stats(),
-            wire_bits: self.wire_bits,
-            elapsed: Duration::from_nanos(self.now()),
-            lost: Duration::from_nanos(self.timetable.lost()),
-            end: end.filter(|_| flushed.is_ok()),
-            ..run::Report::default()
-        };
+        let (sent, flushed) = self.handover.finish(end, stop);
         (Report { counts: self.counts, sent }, flushed)
     }
+}
 
-    fn batch(&mut self, batch: &Batch<'_>, watch: &mut Watch<'_>) -> Result<Option<End>> {
-        self.counts.batch = (batch.len(), 0);
-        if let Some(first) = batch.get(0) {
-            if self.clock.is_none() {
-                (self.clock, self.began) = (Some(Clock::start()), first.time);
-            }
-            self.timetable.meet(first.time);
-        }
-        while self.counts.batch.1 < batch.len() {
-            let now = self.turn();
-            let early = self.timetable.due().saturating_sub(now);
-            self.counts.early = Duration::from_nanos(early);
-            if let Some(end) = self.end(watch) {
-                return Ok(Some(end));
-            }
-            if early > 0 {
-                self.wait(watch)?;
-            } else {
-                self.send_due(batch, now)?;
-            }
-        }
-        Ok(None)
+/// The packets of a batch.
+struct Packets<'a, 'b> {
+    frames: &'a Frames,
+    batch: &'a Batch<'b>,
+    counts: &'a mut Counts,
+    watch: &'a mut Watch<'a>,
+}
+
+impl Feed for Packets<'_, '_> {
+    fn is_empty(&self) -> bool {
+        self.counts.batch.1 == self.counts.batch.0
     }
 
-    /// The time by which packets leave now: where nobody waits, that of the packet at hand.
-    fn turn(&mut self) -> u64 {
-        if self.plan.at_once {
-            return self.timetable.due();
+    fn take(&mut self, slot: &mut [u8], timetable: &mut Timetable) -> Option<usize> {
+        let packet = self.batch.get(self.counts.batch.1)?;
+        let made = self.frames.make(&packet, slot);
+        match made {
+            Ok(length) => timetable.sent(length),
+            Err(reason) => self.counts.skipped.count(reason),
         }
-        let now = self.now();
-        self.timetable.catch_up(now);
-        now
+        self.counts.taken += 1;
+        self.counts.batch.1 += 1;
+        if let Some(next) = self.batch.get(self.counts.batch.1) {
+            timetable.meet(next.time);
+        }
+        made.ok()
     }
 
-    /// Nanoseconds since the first packet was at hand.
-    fn now(&mut self) -> u64 {
-        self.clock.as_mut().map_or(0, Clock::now)
-    }
-
-    fn end(&mut self, watch: &mut Watch<'_>) -> Option<End> {
-        if watch(&self.counts) {
-            return Some(End::Stopped);
-        }
-        if self.plan.count == Some(self.counts.submitted) {
-            return Some(End::Complete);
-        }
-        self.is_over().then_some(End::Time)
-    }
-
-    /// As many packets are sent as are due in the time; where all are due at once, as many as there is time for.
-    fn is_over(&mut self) -> bool {
-        let time = if self.timetable.is_unlimited() { self.now() } else { self.timetable.due() };
-        self.plan.duration.is_some_and(|span| u128::from(time) >= span.as_nanos())
-    }
-
-    /// Waits for the packet at hand, or for a nap. Before a long wait, what the device had no room for is pressed on it.
-    fn wait(&mut self, watch: &mut Watch<'_>) -> Result<()> {
-        if self.counts.early > FLUSH && self.sink.stats().pending > 0 {
-            self.sink.flush(&mut || watch(&self.counts))?;
-        }
-        let due = self.timetable.due();
-        self.clock.iter_mut().for_each(|clock| clock.wait(due));
-        Ok(())
-    }
-
-    /// Takes the packets of the batch that are due by `now`, as many as are submitted together at most.
-    fn send_due(&mut self, batch: &Batch<'_>, now: u64) -> Result<()> {
-        if self.plan.at_once {
-            self.sink.date(self.began + Duration::from_nanos(now));
-        }
-        let left = self.plan.count.map_or(u64::MAX, |count| count - self.counts.submitted);
-        let mut slots = self.sink.acquire(usize::try_from(left).unwrap_or(BATCH).min(BATCH))?;
-        if slots.room() == 0 {
-            thread::sleep(PAUSE);
-            return Ok(());
-        }
-        let before = self.counts.submitted;
-        let over = self.plan.duration.map_or(u64::MAX, |span| span.as_nanos() as u64);
-        while let Some(packet) = batch.get(self.counts.batch.1)
-            && self.timetable.due() <= now
-            && self.timetable.due() < over
-            && slots.room() > 0
-        {
-            match slots.try_push(|slot| self.plan.frames.make(&packet, slot)) {
-                Ok(length) => {
-                    self.timetable.sent(length);
-                    self.wire_bits += wire_bits(length);
-                    self.counts.submitted += 1;
-                }
-                Err(reason) => self.counts.skipped.count(reason),
-            }
-            self.counts.taken += 1;
-            self.counts.batch.1 += 1;
-            if let Some(next) = batch.get(self.counts.batch.1) {
-                self.timetable.meet(next.time);
-            }
-        }
-        self.counts.backwards = self.timetable.backwards();
-        if self.counts.submitted > before { self.sink.submit() } else { Ok(()) }
+    fn is_stopped(&mut self, submitted: u64, early: Duration) -> bool {
+        (self.counts.submitted, self.counts.early) = (submitted, early);
+        (self.watch)(self.counts)
     }
 }
 
@@ -227,20 +154,27 @@ mod tests {
     use super::*;
     use linerate_base::ErrorKind;
 
-    use crate::pacing::{Pace, Rate};
+    use crate::pacing::{Pace, Rate, wire_bits};
     use crate::replay::Speed;
     use crate::replay::fakes::{Packets, Taken};
 
     fn plan(timing: Timing) -> Plan {
         let frames = Frames { longest: 100, ..Frames::default() };
-        Plan { frames, timing, count: None, duration: None, at_once: false }
+        Plan { frames, timing, count: None, duration: None }
     }
 
     const RECORDED: Timing = Timing::Recorded { speed: Speed::RECORDED, max_gap: None };
 
     /// Plays the packets by the plan; gives what was taken, the end and the report.
     fn play(plan: &Plan, source: &mut Packets) -> (Taken, Result<Option<End>>, Report) {
-        let mut taken = Taken::new();
+        play_into(Taken::new(), plan, source)
+    }
+
+    fn play_into(
+        mut taken: Taken,
+        plan: &Plan,
+        source: &mut Packets,
+    ) -> (Taken, Result<Option<End>>, Report) {
         let mut replayer = Replayer::new(plan, &mut taken).unwrap();
         let end = replayer.play(source, &mut |_| false);
         let (report, flushed) = replayer.finish(None, &mut || false);
@@ -306,8 +240,10 @@ mod tests {
                 [0, 1, 2, 3].map(|seconds| hour + seconds * 1_000_000_000),
             ),
         ] {
-            let plan = Plan { at_once: true, ..plan(timing) };
-            let (taken, end, report) = play(&plan, &mut Packets::new(&packets));
+            let mut savefile = Taken::new();
+            savefile.is_dated = true;
+            let (taken, end, report) =
+                play_into(savefile, &plan(timing), &mut Packets::new(&packets));
             assert_eq!((end.unwrap(), taken.dates), (None, dates.to_vec()), "{timing:?}");
             assert_eq!((taken.frames.len(), report.sent.lost), (4, Duration::ZERO));
         }

@@ -34,14 +34,14 @@ const SHORTEST: usize = 60;
 
 /// Tells when packets are due, in nanoseconds since the beginning.
 #[derive(Clone, Debug)]
-pub(super) enum Timetable {
+pub(crate) enum Timetable {
     Recorded(Recorded),
     Paced(Schedule),
 }
 
 /// The times of a record.
 #[derive(Clone, Debug)]
-pub(super) struct Recorded {
+pub(crate) struct Recorded {
     speed: Speed,
     /// The longest gap, of recorded time.
     max_gap: u64,
@@ -66,7 +66,7 @@ const SET_BACK: i64 = 1_000_000_000;
 impl Timetable {
     /// # Errors
     /// As [`Schedule::new`].
-    pub(super) fn new(timing: &Timing) -> Result<Self> {
+    pub(crate) fn new(timing: &Timing) -> Result<Self> {
         Ok(match timing {
             Timing::Recorded { speed, max_gap } => Self::Recorded(Recorded::new(*speed, *max_gap)),
             Timing::Paced(pace) => Self::Paced(Schedule::new(pace)?),
@@ -74,21 +74,21 @@ impl Timetable {
     }
 
     /// A file begins, a moment behind the last packet of the file before.
-    pub(super) fn begin(&mut self) {
+    pub(crate) fn begin(&mut self) {
         if let Self::Recorded(recorded) = self {
             recorded.begin();
         }
     }
 
     /// The packet at hand was recorded at this time.
-    pub(super) fn meet(&mut self, time: Timestamp) {
+    pub(crate) fn meet(&mut self, time: Timestamp) {
         if let Self::Recorded(recorded) = self {
             recorded.meet(time);
         }
     }
 
     /// When the packet at hand is due.
-    pub(super) fn due(&self) -> u64 {
+    pub(crate) fn due(&self) -> u64 {
         match self {
             Self::Recorded(recorded) => recorded.due(),
             Self::Paced(schedule) => schedule.due(),
@@ -96,14 +96,14 @@ impl Timetable {
     }
 
     /// The packet at hand is on its way, `length` bytes long.
-    pub(super) fn sent(&mut self, length: usize) {
+    pub(crate) fn sent(&mut self, length: usize) {
         if let Self::Paced(schedule) = self {
             schedule.sent(length);
         }
     }
 
     /// It is `now`: where the packet at hand is late by more than can be made up for, all the rest is late.
-    pub(super) fn catch_up(&mut self, now: u64) {
+    pub(crate) fn catch_up(&mut self, now: u64) {
         match self {
             Self::Recorded(recorded) => {
                 let late = now.saturating_sub(recorded.due());
@@ -114,12 +114,12 @@ impl Timetable {
     }
 
     /// True when packets are due at once, whenever that is.
-    pub(super) fn is_unlimited(&self) -> bool {
+    pub(crate) fn is_unlimited(&self) -> bool {
         matches!(self, Self::Paced(schedule) if schedule.rate() == Rate::Unlimited)
     }
 
     /// Nanoseconds by which the rest is late.
-    pub(super) fn lost(&self) -> u64 {
+    pub(crate) fn lost(&self) -> u64 {
         match self {
             Self::Recorded(recorded) => recorded.lost,
             Self::Paced(schedule) => schedule.lost(),
@@ -127,7 +127,7 @@ impl Timetable {
     }
 
     /// Packets that were recorded before others that they came behind.
-    pub(super) fn backwards(&self) -> u64 {
+    pub(crate) fn backwards(&self) -> u64 {
         match self {
             Self::Recorded(recorded) => recorded.backwards,
             Self::Paced(_) => 0,

@@ -80,6 +80,10 @@ impl Sink for FileSink {
         Ok(self.buffer.acquire(most))
     }
 
+    fn is_dated(&self) -> bool {
+        true
+    }
+
     fn date(&mut self, due: Timestamp) {
         self.due = Some(due);
     }

@@ -22,5 +22,4 @@ mod xdp;
 
 pub use file::FileSink;
 pub use open::{Backend, Config, Opened, open, open_fast};
-pub(crate) use open::{is_about_live, not_live};
-pub(crate) use wire::gone;
+pub(crate) use open::{ASKED_FOR, FAST, is_about_live, open_without_live, with_remedy};

@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use linerate_base::{Error, ErrorKind, Result, Sink};
+use linerate_sys::capability::{self, Capability};
 use linerate_sys::{cpu, packet_send};
 
 use super::ring::{PacketRing, RingSink};
@@ -79,6 +80,8 @@ pub struct Opened {
     pub sink: Box<dyn Sink + Send>,
     /// The back end that it is of.
     pub backend: Backend,
+    /// Why it was this one.
+    pub why: &'static str,
     /// What is other than best, one line each, for the user to read.
     pub notes: Vec<String>,
 }
@@ -95,16 +98,18 @@ pub struct Opened {
 ///   such queue, [`ErrorKind::Unsupported`] when the frames are longer than a page.
 pub fn open(config: &Config) -> Result<Opened> {
     if let Some(backend) = config.backend {
-        return one(config, backend);
+        return one(config, backend, ASKED_FOR);
     }
-    one(config, Backend::Ring).or_else(|error| match is_about_rings(&error) {
-        true => {
-            let mut opened = one(config, Backend::Mmsg)?;
-            opened.notes.push(format!("sending by system calls, without a ring: {error}"));
-            Ok(opened)
-        }
-        false => Err(error),
-    })
+    one(config, Backend::Ring, "it keeps up, and needs no core or queue of its own").or_else(
+        |error| match is_about_rings(&error) {
+            true => {
+                let mut opened = one(config, Backend::Mmsg, "the fastest without a ring")?;
+                opened.notes.push(format!("sending by system calls, without a ring: {error}"));
+                Ok(opened)
+            }
+            false => Err(error),
+        },
+    )
 }
 
 /// Opens a sink for more frames than system calls can send: by `live` where it works, there is a core for its program,
@@ -116,15 +121,26 @@ pub fn open_fast(config: &Config) -> Result<Opened> {
     if config.backend.is_some() {
         return open(config);
     }
-    match two_cores(config).and_then(|()| one(config, Backend::Live)) {
-        Err(error) if is_about_live(&error) => {
-            let mut opened = open(config)?;
-            opened.notes.insert(0, not_live(&error));
-            Ok(opened)
-        }
+    match two_cores(config).and_then(|()| one(config, Backend::Live, FAST)) {
+        Err(error) if is_about_live(&error) => open_without_live(config, &error),
         opened => opened,
     }
 }
+
+/// Opens the best sink but `live`, of which this is the error.
+///
+/// # Errors
+/// As [`open`].
+pub(crate) fn open_without_live(config: &Config, error: &Error) -> Result<Opened> {
+    let mut opened = open(config)?;
+    opened.why = "the fastest without live frames";
+    opened.notes.insert(0, format!("not by live frames, which are faster: {error}"));
+    Ok(opened)
+}
+
+/// Why a back end is taken.
+pub(crate) const ASKED_FOR: &str = "as asked for";
+pub(crate) const FAST: &str = "the fastest, at more than 250,000 packets a second";
 
 /// On one core the program and who fills its ring would wait for each other.
 fn two_cores(config: &Config) -> Result<()> {
@@ -140,11 +156,6 @@ fn two_cores(config: &Config) -> Result<()> {
     .advise("`--backend live` has them all the same"))
 }
 
-/// The note that another way out was taken.
-pub(crate) fn not_live(error: &Error) -> String {
-    format!("not by live frames, which are faster: {error}")
-}
-
 /// True for errors that only `live` has.
 pub(crate) fn is_about_live(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::Permission)
@@ -155,7 +166,29 @@ fn is_about_rings(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Exhausted | ErrorKind::Unsupported | ErrorKind::Invalid)
 }
 
-fn one(config: &Config, backend: Backend) -> Result<Opened> {
+fn one(config: &Config, backend: Backend, why: &'static str) -> Result<Opened> {
+    make(config, backend, why).map_err(|error| with_remedy(error, backend))
+}
+
+/// The error with the command that gives this program its privileges, where one is missing.
+pub(crate) fn with_remedy(error: Error, backend: Backend) -> Error {
+    let is_locked_out = backend == Backend::Xdp && error.raw_os_error() == NO_BUFFERS;
+    if error.kind() != ErrorKind::Permission && !is_locked_out {
+        return error;
+    }
+    let used = if backend == Backend::Xdp { &USED[..] } else { &USED[..3] };
+    capability::with_remedy(error, used)
+}
+
+/// What sending uses: packet sockets, programs for interfaces and the asking of neighbours, programs at all; the memory of
+/// AF_XDP sockets is locked.
+const USED: [Capability; 4] =
+    [Capability::NetRaw, Capability::NetAdmin, Capability::Bpf, Capability::IpcLock];
+
+/// `ENOBUFS`, which has no name in `std`: the memory may not be locked.
+const NO_BUFFERS: Option<i32> = Some(105);
+
+fn make(config: &Config, backend: Backend, why: &'static str) -> Result<Opened> {
     let wire = || Wire::find(&config.interface);
     let &Config { queue, slots, longest, .. } = config;
     let mut notes = Vec::new();
@@ -176,7 +209,7 @@ fn one(config: &Config, backend: Backend) -> Result<Opened> {
             Box::new(RingSink::new(wire, ring))
         }
     };
-    Ok(Opened { sink, backend, notes })
+    Ok(Opened { sink, backend, why, notes })
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::io;
 
-use linerate_base::{Result, Sink, SinkStats, Slots};
+use linerate_base::{Error, Result, Sink, SinkStats, Slots};
 use linerate_sys::packet_socket::PacketSocket;
 use linerate_sys::packet_tx_ring::{HEAD, TxRing};
 use linerate_sys::xsk::Outcome;
@@ -23,8 +23,8 @@ pub(super) trait Ring {
     fn acquire(&mut self, most: usize) -> &mut [u8];
 
     /// The first of the frames in the acquired slots that the kernel would take and never send, and what is wrong
-    /// with it, as a number of the system; `None` where the kernel says so itself.
-    fn misfit(&mut self, lengths: &[u32], mtu: u32) -> Option<(usize, i32)>;
+    /// with it; `None` where the kernel says so itself.
+    fn misfit(&mut self, lengths: &[u32], wire: &Wire) -> Option<(usize, Error)>;
 
     /// Hands over the first of the acquired slots, with frames of these lengths.
     fn submit(&mut self, lengths: &[u32]);
@@ -66,7 +66,7 @@ impl Ring for PacketRing {
         self.ring.acquire(most)
     }
 
-    fn misfit(&mut self, _: &[u32], _: u32) -> Option<(usize, i32)> {
+    fn misfit(&mut self, _: &[u32], _: &Wire) -> Option<(usize, Error)> {
         None
     }
 
@@ -151,13 +151,13 @@ impl<R: Ring> RingSink<R> {
     }
 
     /// Hands over the filled frames, up to the first that does not fit; what is wrong with that one.
-    fn hand_over(&mut self) -> Option<io::Error> {
-        let misfit = self.ring.misfit(&self.lengths, self.wire.mtu());
-        let fitting = misfit.map_or(self.lengths.len(), |(index, _)| index);
+    fn hand_over(&mut self) -> Option<Error> {
+        let misfit = self.ring.misfit(&self.lengths, &self.wire);
+        let fitting = misfit.as_ref().map_or(self.lengths.len(), |(index, _)| *index);
         self.ring.submit(&self.lengths[..fitting]);
         self.pending.extend(self.lengths.drain(..fitting));
         self.stats.refused += self.lengths.drain(..).len() as u64;
-        misfit.map(|(_, error)| io::Error::from_raw_os_error(error))
+        misfit.map(|(_, error)| error)
     }
 }
 
@@ -179,7 +179,7 @@ impl<R: Ring> Sink for RingSink<R> {
         }
         let misfit = self.hand_over();
         self.kick()?;
-        misfit.map_or(Ok(()), |error| Err(self.wire.explain(error)))
+        misfit.map_or(Ok(()), Err)
     }
 
     /// As long as frames leave it goes on; when for a moment none does, the rest is taken back.

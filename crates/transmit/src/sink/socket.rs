@@ -2,7 +2,8 @@
 
 use std::io::{self, IoSlice};
 
-use linerate_base::{Error, ErrorKind, Result, Sink, SinkStats, Slots};
+use linerate_base::{Error, Result, Sink, SinkStats, Slots};
+use linerate_sys::capability::{self, Capability};
 use linerate_sys::packet_send;
 use linerate_sys::packet_socket::{Level, PacketSocket};
 
@@ -103,22 +104,14 @@ impl Sink for SocketSink {
 /// A packet socket on the interface that it sends on. It receives nothing.
 ///
 /// # Errors
-/// [`ErrorKind::Permission`] without CAP_NET_RAW.
+/// [`Permission`](linerate_base::ErrorKind::Permission) without CAP_NET_RAW.
 pub(super) fn bound(wire: &Wire) -> Result<PacketSocket> {
     let open = || -> io::Result<_> {
         let socket = PacketSocket::open(Level::Link)?;
-        socket.bind(wire.index(), 0)?;
+        socket.bind(wire.link().index(), 0)?;
         Ok(socket)
     };
-    open().map_err(|error| explain_open(Error::system(wire.asked(), error)))
-}
-
-fn explain_open(error: Error) -> Error {
-    match error.kind() {
-        ErrorKind::Permission => error.advise(
-            "run it as root, or give it CAP_NET_RAW: \
-             `setcap cap_net_raw,cap_net_admin=ep $(which linerate)`",
-        ),
-        _ => error,
-    }
+    open().map_err(|error| {
+        capability::explain(Error::system(wire.asked(), error), &[Capability::NetRaw])
+    })
 }

@@ -1,11 +1,12 @@
-//! The wire that frames leave by: whether it is there, and what went wrong with it.
+//! The wire that a sink's frames leave by: how often it is looked at, how long it is waited for.
 
 use std::io;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use linerate_base::{Error, ErrorKind, Result};
-use linerate_sys::interface;
+
+use crate::link::Link;
 
 /// How long a sink waits for a device that has no room.
 pub(super) const PATIENCE: Duration = Duration::from_millis(50);
@@ -20,45 +21,44 @@ const LOOK: Duration = Duration::from_millis(100);
 /// The interface that a sink sends on.
 #[derive(Debug)]
 pub(super) struct Wire {
-    interface: String,
-    index: u32,
+    link: Link,
+    /// When it was last looked at.
     mtu: u32,
     looked: Instant,
 }
 
 /// Numbers of the system that have no name in `std` (errno(3)).
-pub(super) const EMSGSIZE: i32 = 90;
+const EMSGSIZE: i32 = 90;
 const ENETDOWN: i32 = 100;
 const ENXIO: i32 = 6;
 const ENODEV: i32 = 19;
 
 impl Wire {
     /// The interface called `name`, of the calling thread's namespace.
+    ///
+    /// # Errors
+    /// As [`Link::find`].
     pub(super) fn find(name: &str) -> Result<Self> {
-        let found = interface::by_name(name)?;
-        let (index, mtu, looked) = (found.index, found.mtu, Instant::now());
-        let mut wire = Self { interface: name.to_owned(), index, mtu, looked };
-        if !found.is_up {
-            return Err(Error::new(ErrorKind::Down, wire.asked(), "the interface is down")
-                .advise(format!("`ip link set dev {name} up` brings it up")));
-        }
-        wire.check_carrier()?;
-        Ok(wire)
+        let (link, found) = Link::find(name)?;
+        Ok(Self { link, mtu: found.mtu, looked: Instant::now() })
     }
 
-    /// The name that it was found by.
-    pub(super) fn name(&self) -> &str {
-        &self.interface
+    /// The interface.
+    pub(super) fn link(&self) -> &Link {
+        &self.link
     }
 
-    /// The index of the interface.
-    pub(super) fn index(&self) -> u32 {
-        self.index
+    /// What was asked, in errors.
+    pub(super) fn asked(&self) -> String {
+        self.link.asked()
     }
 
-    /// The MTU when it was last looked at.
-    pub(super) fn mtu(&self) -> u32 {
-        self.mtu
+    /// The first of the frames that the interface does not send, and why.
+    pub(super) fn misfit<'a>(
+        &self,
+        frames: impl Iterator<Item = &'a [u8]>,
+    ) -> Option<(usize, Error)> {
+        self.link.misfit(frames, self.mtu)
     }
 
     /// Looks at times whether the wire is still there.
@@ -70,63 +70,31 @@ impl Wire {
             return Ok(());
         }
         self.looked = Instant::now();
-        self.check_carrier()
-    }
-
-    fn check_carrier(&mut self) -> Result<()> {
-        let found = interface::by_index(self.index).map_err(|error| match error.kind() {
-            ErrorKind::NotFound => self.gone(),
-            _ => error,
-        })?;
-        self.mtu = found.mtu;
-        if found.is_running {
-            return Ok(());
-        }
-        let answered =
-            if found.is_up { "the wire has no carrier" } else { "the interface went down" };
-        Err(Error::new(ErrorKind::Down, self.asked(), answered)
-            .advise("frames sent meanwhile may be lost"))
-    }
-
-    /// What was asked, in errors.
-    pub(super) fn asked(&self) -> String {
-        format!("send on {}", self.interface)
-    }
-
-    fn gone(&self) -> Error {
-        gone(self.asked())
+        self.mtu = self.link.check()?.mtu;
+        Ok(())
     }
 
     /// The device keeps frames for too long.
     pub(super) fn held(&self, frames: usize) -> Error {
         let answered = format!("the device has not finished with {frames} frames");
         Error::new(ErrorKind::Busy, self.asked(), answered)
+            .advise("it may send them yet; look at the interface's own counters")
     }
 
     /// What the system answered to frames, in words that help.
-    pub(super) fn explain(&mut self, error: io::Error) -> Error {
+    pub(super) fn explain(&self, error: io::Error) -> Error {
         match error.raw_os_error() {
             Some(EMSGSIZE) => {
-                let mtu = interface::by_index(self.index).map_or(self.mtu, |found| found.mtu);
-                let answered = format!("a frame is longer than the MTU of {mtu} bytes allows");
-                let advice = "send smaller packets, or raise the MTU with `ip link set mtu`";
-                Error::new(ErrorKind::Invalid, self.asked(), answered).advise(advice)
+                self.link.too_long(self.link.look().map_or(self.mtu, |found| found.mtu))
             }
-            Some(ENXIO | ENODEV) => self.gone(),
+            Some(ENXIO | ENODEV) => self.link.gone(),
             // One that is deleted goes down first.
             Some(ENETDOWN) => {
-                self.check_carrier().err().unwrap_or_else(|| Error::system(self.asked(), error))
+                self.link.check().err().unwrap_or_else(|| Error::system(self.asked(), error))
             }
             _ => Error::system(self.asked(), error),
         }
     }
-}
-
-/// The interface that was `asked` to send is not there any more.
-pub(crate) fn gone(asked: String) -> Error {
-    let answered = "the interface was deleted, or moved to another namespace";
-    Error::new(ErrorKind::Gone, asked, answered)
-        .advise("make it anew and send again; an end of a veth pair goes when the other end or its namespace does")
 }
 
 /// Makes an attempt again and again until it succeeds; false when it did not for too long.
@@ -200,11 +168,5 @@ mod tests {
         };
         assert!(drain(&mut third, waiting(&[9, 8, 7, 6])).unwrap());
         assert_eq!(calls, 3);
-    }
-
-    #[test]
-    fn an_interface_that_is_not_there_is_named() {
-        let error = Wire::find("no-such-link").unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::NotFound);
     }
 }

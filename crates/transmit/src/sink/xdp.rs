@@ -7,7 +7,7 @@ use linerate_sys::netlink::{XdpFeatures, xdp_features};
 use linerate_sys::xsk::{FrameSize, Outcome, TransmitQueue};
 
 use super::ring::Ring;
-use super::wire::{EMSGSIZE, Wire};
+use super::wire::Wire;
 
 /// The transmit ring of a queue. What the kernel does not look at in frames is looked at here: those that no device
 /// can send vanish there without a word.
@@ -18,26 +18,19 @@ pub(super) struct XdpRing {
     driver: Option<XdpFeatures>,
 }
 
-const ETHERNET_HEADER: usize = 14;
-/// A VLAN tag counts in no MTU (IEEE 802.1Q, G.2.2).
-const TAG: (&[u8], usize) = (&[0x81, 0x00], 4);
-
-/// errno(3): what packet sockets answer to frames without a whole header.
-const EINVAL: i32 = 22;
-
 impl XdpRing {
     /// On the queue `queue`; `slots` and `longest` are as in [`Config`](super::Config).
     pub(super) fn open(wire: &Wire, queue: u32, slots: usize, longest: usize) -> Result<Self> {
         let size = frame_size(wire, longest)?;
-        let queue = TransmitQueue::open(wire.index(), queue, size, slots as u32);
+        let queue = TransmitQueue::open(wire.link().index(), queue, size, slots as u32);
         let queue = queue.map_err(|error| match error.kind() {
             ErrorKind::Busy => error.advise(format!(
                 "a capture by AF_XDP may hold it: end it, take another queue of {}, or another back end",
-                wire.name()
+                wire.link().name()
             )),
             _ => error,
         })?;
-        Ok(Self { queue, driver: xdp_features(wire.index())? })
+        Ok(Self { queue, driver: xdp_features(wire.link().index())? })
     }
 
     /// What the user should know.
@@ -86,11 +79,10 @@ impl Ring for XdpRing {
         self.queue.acquire(most)
     }
 
-    fn misfit(&mut self, lengths: &[u32], mtu: u32) -> Option<(usize, i32)> {
+    fn misfit(&mut self, lengths: &[u32], wire: &Wire) -> Option<(usize, Error)> {
         let stride = self.queue.stride();
         let slots = self.queue.acquire(lengths.len()).chunks(stride);
-        let frames = lengths.iter().zip(slots).map(|(length, slot)| &slot[..*length as usize]);
-        frames.enumerate().find_map(|(index, frame)| fault(frame, mtu).map(|error| (index, error)))
+        wire.misfit(lengths.iter().zip(slots).map(|(length, slot)| &slot[..*length as usize]))
     }
 
     fn submit(&mut self, lengths: &[u32]) {
@@ -109,27 +101,5 @@ impl Ring for XdpRing {
 
     fn withdraw(&mut self) -> usize {
         self.queue.withdraw()
-    }
-}
-
-fn fault(frame: &[u8], mtu: u32) -> Option<i32> {
-    if frame.len() < ETHERNET_HEADER {
-        return Some(EINVAL);
-    }
-    let tag = if frame[12..].starts_with(TAG.0) { TAG.1 } else { 0 };
-    (frame.len() > mtu as usize + ETHERNET_HEADER + tag).then_some(EMSGSIZE)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn frames_that_no_device_sends_are_told_apart() {
-        let tagged = [&[0; 12][..], &[0x81, 0], &[0; 1504]].concat();
-        assert_eq!(fault(&tagged, 1500), None);
-        assert_eq!(fault(&[0; 1514], 1500), None);
-        assert_eq!(fault(&[0; 1515], 1500), Some(EMSGSIZE));
-        assert_eq!((fault(&[0; 13], 1500), fault(&[], 1500)), (Some(EINVAL), Some(EINVAL)));
     }
 }

@@ -54,7 +54,7 @@ pub(crate) fn send(host: &Host, backend: Backend, plan: &Plan<'_>) -> (Report, R
     let mut opened =
         open_on(host, Some(backend), longest).unwrap_or_else(|error| panic!("{error}"));
     host.run(|| {
-        let (report, result) = run(plan, &mut *opened.sink, &|| false);
+        let (report, result) = run(plan, &mut *opened.sink, &|_| false);
         assert!(report.stats.balances(), "{report:?}");
         assert_eq!(report.stats.pending, 0, "{report:?}");
         (report, result)

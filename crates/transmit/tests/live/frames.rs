@@ -114,7 +114,7 @@ fn on_one_core_it_is_taken_only_when_asked_for() {
     let text = "Ether(dst='02:00:00:00:00:99')/IP(dst='10.64.0.1')/UDP()/Raw(size=1-9)";
     let template = template(a, text);
     let open = |backend| {
-        let sender = a.run(|| Sender::open(&once(&template), a.interface(), backend));
+        let sender = a.run(|| Sender::open(&once(&template), a.interface(), backend, 0));
         sender.unwrap_or_else(|error| panic!("{error}"))
     };
     cpu::pin(cpu::allowed().unwrap()[0]).unwrap();

@@ -13,13 +13,13 @@ use linerate_sys::{cpu, netlink};
 use linerate_transmit::live::{Live, suits};
 use linerate_transmit::pacing::{Gaps, Pace, Rate};
 use linerate_transmit::sink::Backend;
-use linerate_transmit::{End, Plan, Report};
+use linerate_transmit::{End, Plan, Report, Sender};
 
 use crate::common::*;
 
 fn send(host: &Host, plan: &Plan<'_>) -> Result<Report> {
     let stamp = suits(plan).unwrap_or_else(|reason| panic!("{reason}"));
-    let run = || Live::new(plan, &stamp, host.interface()).map(|live| live.run(&|| false));
+    let run = || Live::new(plan, &stamp, host.interface()).map(|live| live.run(&|_| false));
     let (report, result) = host.run(run)?;
     assert!(report.stats.balances(), "{report:?}");
     result.map(|()| report)
@@ -153,11 +153,16 @@ fn a_frame_longer_than_the_mtu_is_not_sent() {
     let a = lab.host("a");
     let text =
         |size| format!("Ether(dst='02:00:00:00:00:99')/IP(dst='10.64.0.1')/UDP()/Raw(size={size})");
-    let error = send(a, &once(&template(a, &text(1473)))).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
+    for backend in Backend::ALL.map(Some).into_iter().chain([None]) {
+        // One of its frames is enough.
+        let long = template(a, &text("1-1473"));
+        let open = || Sender::open(&once(&long), a.interface(), backend, 0).map(drop);
+        let error = a.run(open).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Invalid, "{backend:?}: {error}");
+    }
     let mut capture = listen(lab.host("b"));
     let report =
-        send(a, &once(&template(a, &text(1472)))).unwrap_or_else(|error| panic!("{error}"));
+        send(a, &once(&template(a, &text("1472")))).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!((report.stats.sent, fetch(&mut capture, 1)[0].len()), (1, 1514));
 }
 

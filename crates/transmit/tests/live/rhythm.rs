@@ -56,7 +56,7 @@ fn a_stop_ends_a_long_wait() {
     a.run(|| {
         let mut opened = open(&config).unwrap_or_else(|error| panic!("{error}"));
         let asked = AtomicU32::new(0);
-        let stop = || asked.fetch_add(1, Ordering::Relaxed) == 5;
+        let stop = |_| asked.fetch_add(1, Ordering::Relaxed) == 5;
         let (report, result) = run(&plan, &mut *opened.sink, &stop);
         result.unwrap();
         assert_eq!((report.end, report.stats.sent), (Some(End::Stopped), 1));

@@ -25,8 +25,8 @@ fn tap(host: &Host) -> Capture {
 
 fn send_by(host: &Host, backend: Backend, plan: &Plan<'_>) -> u64 {
     let (report, result) = host.run(|| {
-        let sender = Sender::open(plan, host.interface(), Some(backend));
-        sender.unwrap_or_else(|error| panic!("{backend}: {error}")).run(plan, &|| false)
+        let sender = Sender::open(plan, host.interface(), Some(backend), 0);
+        sender.unwrap_or_else(|error| panic!("{backend}: {error}")).run(plan, &|_| false)
     });
     result.unwrap_or_else(|error| panic!("{backend}: {error}"));
     assert!(report.stats.balances() && report.stats.refused == 0, "{backend}: {report:?}");

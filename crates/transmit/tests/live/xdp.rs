@@ -47,7 +47,7 @@ fn the_queue_that_was_asked_for_sends() {
         assert!(opened.notes[0].contains("the kernel copies frames"), "{:?}", opened.notes);
         let offers = "the driver has no checksum offload and has no launch times";
         assert!(opened.notes.get(1).is_none_or(|note| note.contains(offers)), "{:?}", opened.notes);
-        let (report, result) = run(&once(&template), &mut *opened.sink, &|| false);
+        let (report, result) = run(&once(&template), &mut *opened.sink, &|_| false);
         result.unwrap();
         assert_eq!((report.stats.sent, report.stats.pending), (500, 0));
         assert!(fetch(&mut capture, 500) == expected(&template, 500), "queue {queue}");
@@ -136,4 +136,29 @@ fn without_the_capability_the_error_names_it() {
     });
     assert_eq!(error.kind(), ErrorKind::Permission, "{error}");
     assert!(error.advice().unwrap().contains("CAP_NET_RAW"), "{error}");
+}
+
+#[test]
+fn a_sink_looks_at_its_own_interface_whatever_namespace_it_is_used_from() {
+    let Some(lab) = quiet_pair() else { return };
+    let (a, b) = (lab.host("a"), lab.host("b"));
+    for backend in Backend::ALL {
+        let config = Config { backend: Some(backend), ..config(a, 0, 60) };
+        let mut sink = opened(a, &config).sink;
+        // So long that it looks again.
+        std::thread::sleep(std::time::Duration::from_millis(120));
+        push(sink.acquire(1).unwrap(), &[60]);
+        sink.submit().unwrap_or_else(|error| panic!("{backend}: {error}"));
+        sink.flush(&mut || false).unwrap_or_else(|error| panic!("{backend}: {error}"));
+        assert_eq!(sink.stats().sent, 1, "{backend}");
+        b.set_link_up(false).unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(120));
+        push(sink.acquire(1).unwrap(), &[60]);
+        let sent = sink.submit().and_then(|()| sink.flush(&mut || false));
+        assert_eq!(sent.unwrap_err().kind(), ErrorKind::Down, "{backend}");
+        b.set_link_up(true).unwrap();
+        while !a.state().unwrap().is_running {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+    }
 }

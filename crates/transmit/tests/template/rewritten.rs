@@ -71,7 +71,7 @@ impl Sink for Last {
 fn replayed(data: &[u8], rewrite: &Rewrite) -> Vec<u8> {
     let frames = Frames { rewrite: rewrite.clone(), longest: 1514, ..Frames::default() };
     let timing = Timing::Paced(Pace::new(Rate::Unlimited));
-    let plan = Plan { frames, timing, count: None, duration: None, at_once: true };
+    let plan = Plan { frames, timing, count: None, duration: None };
     let mut last = Last::default();
     let mut replayer = Replayer::new(&plan, &mut last).unwrap();
     replayer.play(&mut One::new(data), &mut |_| false).unwrap();

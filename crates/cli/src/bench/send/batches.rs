@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Result, ensure};
 use linerate::base::Sink;
 use linerate::sys::{clock, cpu};
-use linerate::transmit::{Backend, Template};
+use linerate::transmit::{Backend, Template, Watch};
 
 use super::ground::{Device, Ground};
 use super::observe::observe;
@@ -103,7 +103,7 @@ fn delay(ground: &Ground, backend: Backend, batch: usize) -> Result<Delay> {
             let template = PACKETS.template(Device::Veth)?;
             let mut sink = open_sink(Device::Veth, 0, backend, batch)?;
             cpu::pin(core)?;
-            pump(&mut *sink, &template, batch, LOOKED_AT, true, &|| false)
+            pump(&mut *sink, &template, batch, LOOKED_AT, true, &|_| false)
         });
         sending.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })?;
@@ -120,10 +120,10 @@ fn pump(
     batch: usize,
     most: u64,
     stamped: bool,
-    stop: &(dyn Fn() -> bool + Sync),
+    watch: &Watch<'_>,
 ) -> Result<()> {
     let mut number = 0;
-    while number < most && !stop() {
+    while number < most && !watch(number) {
         let mut slots = sink.acquire(batch)?;
         if slots.room() == 0 {
             thread::yield_now();

@@ -49,8 +49,8 @@ fn send() -> Result<()> {
     let pace = Pace::new(Rate::Frames(RATE * 1000));
     let (count, duration) = (Some(ADDRESSES as u64), Some(Duration::from_secs(60)));
     let plan = Plan { template: &template, pace, count, duration, threads: 1 };
-    let mut sender = Sender::open(&plan, Device::Veth.name(), Some(Backend::Live))?;
-    Ok(sender.run(&plan, &|| false).1?)
+    let mut sender = Sender::open(&plan, Device::Veth.name(), Some(Backend::Live), 0)?;
+    Ok(sender.run(&plan, &|_| false).1?)
 }
 
 struct Seen {

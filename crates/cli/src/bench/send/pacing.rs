@@ -62,8 +62,8 @@ fn gaps(ground: &Ground, way: Way, rate: u64, time: Duration) -> Result<Gaps> {
                     duration: Some(time * 2),
                     threads: 1,
                 };
-                let mut sender = Sender::open(&plan, Device::Veth.name(), Some(backend))?;
-                Ok(sender.run(&plan, &|| false).1?)
+                let mut sender = Sender::open(&plan, Device::Veth.name(), Some(backend), 0)?;
+                Ok(sender.run(&plan, &|_| false).1?)
             };
             let sending = ground.sender().spawn_on(ground.sender_core, send);
             sending.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))

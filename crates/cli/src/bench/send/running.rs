@@ -8,6 +8,7 @@ use std::thread::JoinHandle;
 
 use anyhow::{Context, Result, anyhow, bail};
 use linerate::lab::Child;
+use linerate::transmit::Watch;
 use tempfile::{NamedTempFile, TempDir};
 
 use super::ground::{Device, Ground};
@@ -36,11 +37,11 @@ impl Running {
     /// Has `send` run inside the host that sends, until what it asks says true; it goes to a core by itself.
     pub(super) fn thread(
         ground: &Ground,
-        send: impl FnOnce(&(dyn Fn() -> bool + Sync)) -> Result<()> + Send + 'static,
+        send: impl FnOnce(&Watch<'_>) -> Result<()> + Send + 'static,
     ) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = stop.clone();
-        let thread = ground.sender().spawn(move || send(&|| stopped.load(Ordering::Relaxed)));
+        let thread = ground.sender().spawn(move || send(&|_| stopped.load(Ordering::Relaxed)));
         Self::Thread(Thread { stop, thread: Some(thread) })
     }
 

@@ -81,7 +81,7 @@ pub(super) fn start(
                 Way::RawIp { together } => Box::new(RawIpSink::open(SLOTS, together)?),
                 Way::Template | Way::Peer(_) => {
                     cpu::pin(core)?;
-                    let mut sender = Sender::open(&plan, device.name(), Some(Backend::Live))?;
+                    let mut sender = Sender::open(&plan, device.name(), Some(Backend::Live), 0)?;
                     return Ok(sender.run(&plan, stop).1?);
                 }
             };

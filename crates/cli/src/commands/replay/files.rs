@@ -10,7 +10,8 @@ use linerate::transmit::End;
 use linerate::transmit::replay::{Kept, Replayer, carries};
 
 use super::super::read;
-use super::progress::Progress;
+use super::super::sending::Progress;
+use super::portion::Portion;
 use crate::args::ReplayArgs;
 use crate::exit::usage;
 use crate::signals::Requests;
@@ -69,10 +70,11 @@ impl<'a> Files<'a> {
     /// # Errors
     /// Those of the first file that cannot be read to its end, and of the sink.
     pub(super) fn play(&mut self, replayer: &mut Replayer<'_>, requests: &Requests) -> Result<End> {
-        let mut progress = Progress::new(self.files.iter().map(|file| file.path), self.loops);
+        let mut progress = Progress::new();
+        let mut portion = Portion::new(self.files.iter().map(|file| file.path), self.loops);
         for _ in 0..self.loops {
             for file in &mut self.files {
-                let played = file.play(replayer, requests, &mut progress);
+                let played = file.play(replayer, requests, (&mut progress, &mut portion));
                 self.filtered += file.filtered()?;
                 if let Some(end) = played? {
                     return Ok(end);
@@ -100,16 +102,17 @@ impl Savefile<'_> {
         &mut self,
         replayer: &mut Replayer<'_>,
         requests: &Requests,
-        progress: &mut Progress,
+        (progress, portion): (&mut Progress, &mut Portion),
     ) -> Result<Option<End>> {
         let is_kept = self.source.as_mut().is_some_and(Kept::rewind);
         if !is_kept {
             self.source = Some(Kept::new(self.open()?, self.way.keep));
         }
         let source = self.source.as_mut().expect("just opened, or kept");
-        progress.begin(self.path, source.get_ref().get_ref().progress(), is_kept);
+        portion.begin(self.path, source.get_ref().get_ref().progress(), is_kept);
         let played = replayer.play(source, &mut |counts| {
-            progress.at(counts);
+            portion.at(counts.batch);
+            progress.at(counts.submitted, counts.early, || portion.percent());
             requests.stop()
         });
         progress.clear();

@@ -19,10 +19,11 @@ use linerate_sys::bpf::{Map, MapSpec, Program, ProgramKind, ProgramSpec};
 use linerate_sys::cpu;
 use linerate_sys::frame_ring::{FrameRing, Geometry, layout};
 
-use self::program::{SHORTEST, Setup};
+use self::program::Setup;
 use self::runner::{BATCH, Shared};
-use super::device::{Device, asked};
+use super::device::Device;
 use super::stamp::LONGEST;
+use crate::link::asked;
 
 /// Sends any frames by a program in the kernel.
 #[derive(Debug)]
@@ -61,7 +62,7 @@ impl FramesSink {
         }
         let device = Device::find(name)?;
         let wire = Map::new(&MapSpec::device_map(NAME, 1))?;
-        wire.insert(&[0; 4], &device.index.to_ne_bytes())?;
+        wire.insert(&[0; 4], &device.index().to_ne_bytes())?;
         let geometry = Geometry::new(slots, longest);
         let map = FrameRing::make(&geometry, NAME)?;
         let program = load(&geometry, &map, &wire)?;
@@ -107,10 +108,8 @@ impl FramesSink {
         let stride = self.ring.geometry().stride();
         let slots = self.ring.acquire(lengths.len()).chunks(stride);
         let frames = lengths.iter().zip(slots);
-        let fault = frames.enumerate().find_map(|(place, (length, slot))| {
-            let frame = &slot[layout::FRAME..layout::FRAME + *length as usize];
-            fits(&self.shared.device, frame).err().map(|error| (place, error))
-        });
+        let frames = frames.map(|(length, slot)| &slot[layout::FRAME..][..*length as usize]);
+        let fault = self.shared.device.misfit(frames);
         let good = fault.as_ref().map_or(lengths.len(), |(place, _)| *place);
         self.ring.publish(&lengths[..good]);
         self.bytes += lengths[..good].iter().copied().map(u64::from).sum::<u64>();
@@ -130,14 +129,6 @@ fn load(geometry: &Geometry, ring: &Map, wire: &Map) -> Result<Program> {
     let setup = Setup { geometry, ring: ring.as_fd().as_raw_fd(), wire: wire.as_fd().as_raw_fd() };
     let words: Vec<_> = program::assemble(&setup).iter().map(Instruction::encode).collect();
     Ok(Program::load(&ProgramSpec::new(ProgramKind::Xdp, &words, NAME))?)
-}
-
-fn fits(device: &Device, frame: &[u8]) -> Result<()> {
-    if frame.len() < SHORTEST {
-        let answered = format!("a frame of {} bytes has no Ethernet header", frame.len());
-        return Err(Error::new(ErrorKind::Invalid, device.asked(), answered));
-    }
-    device.fits(frame)
 }
 
 impl Sink for FramesSink {

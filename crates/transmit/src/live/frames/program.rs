@@ -6,9 +6,7 @@ use linerate_sys::frame_ring::{Geometry, layout};
 
 use super::super::code::redirect;
 use super::super::program::{DATA, DATA_END, XDP_DROP};
-
-/// The shortest frame: an Ethernet header.
-pub(super) const SHORTEST: usize = 14;
+use crate::link::HEADER;
 
 /// What the program is made for.
 #[derive(Debug)]
@@ -32,7 +30,7 @@ pub(super) fn assemble(setup: &Setup<'_>) -> Vec<Instruction> {
     find_slot(&mut p, setup.geometry, empty);
     p.push(Instruction::load(Size::Word, R8, R9, layout::LENGTH as i16));
     // The process keeps to these limits; this is for the verifier.
-    p.jump_if(Test::Less, R8, SHORTEST as i32, refuse);
+    p.jump_if(Test::Less, R8, HEADER as i32, refuse);
     p.jump_if(Test::Greater, R8, room, refuse);
     copy(&mut p, setup.geometry, refuse);
     give_back(&mut p);

@@ -1,23 +1,19 @@
-//! The live line: how far it has come.
+//! How much of all files was sent.
 
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
-
-use linerate::transmit::replay::Counts;
-
-use crate::live::{LiveLine, packets};
 
 /// How many bytes of which files were sent.
-pub(super) struct Progress {
-    live: LiveLine,
+pub(super) struct Portion {
     /// Bytes of all files, as often as they are sent; `None` where that is not known.
     total: Option<u64>,
     /// Bytes of those that were sent to their end.
     before: u64,
     file: Option<Position>,
+    /// Bytes that were sent in all.
+    done: u64,
 }
 
 /// A place in the file at hand.
@@ -30,12 +26,12 @@ struct Position {
     to: u64,
 }
 
-impl Progress {
+impl Portion {
     /// Of files that are sent `loops` times.
     pub(super) fn new<'a>(files: impl Iterator<Item = &'a Path>, loops: u64) -> Self {
         let once: Option<u64> = files.map(size).sum();
         let total = once.and_then(|once| once.checked_mul(loops)).filter(|total| *total > 0);
-        Self { live: LiveLine::new(true), total, before: 0, file: None }
+        Self { total, before: 0, file: None, done: 0 }
     }
 
     /// A file begins; `read` tells how far it was read, `is_kept` that all of it comes from memory.
@@ -45,19 +41,14 @@ impl Progress {
         self.file = Some(Position { size, read, from: 0, to: if is_kept { size } else { 0 } });
     }
 
-    /// So far it has come.
-    pub(super) fn at(&mut self, counts: &Counts) {
-        let done = self.file.as_mut().map_or(0, |file| file.bytes(counts.batch));
-        if self.live.is_due() {
-            let percent =
-                self.total.map(|total| 100 * u128::from(self.before + done) / u128::from(total));
-            self.live.show(counts.submitted, |rate, elapsed| line(counts, percent, rate, elapsed));
-        }
+    /// Of the batch at hand, of so many packets, so many were taken.
+    pub(super) fn at(&mut self, batch: (usize, usize)) {
+        self.done = self.before + self.file.as_mut().map_or(0, |file| file.bytes(batch));
     }
 
-    /// Makes way for other output.
-    pub(super) fn clear(&mut self) {
-        self.live.clear();
+    /// How much that is in percent, where it is known.
+    pub(super) fn percent(&self) -> Option<u64> {
+        self.total.map(|total| (100 * u128::from(self.done) / u128::from(total)) as u64)
     }
 }
 
@@ -77,32 +68,9 @@ fn size(path: &Path) -> Option<u64> {
     fs::metadata(path).ok().filter(fs::Metadata::is_file).map(|file| file.len())
 }
 
-fn line(counts: &Counts, percent: Option<u128>, rate: u64, elapsed: Duration) -> String {
-    let mut text = packets(counts.submitted, rate, elapsed);
-    if let Some(percent) = percent {
-        text += &format!("  {percent} %");
-    }
-    if counts.early.as_secs() > 0 {
-        text += &format!("  the next in {} s", counts.early.as_secs());
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_line_tells_how_much_is_sent_and_what_is_waited_for() {
-        let early = Duration::from_secs(3599);
-        let counts = Counts { submitted: 1200, early, ..Counts::default() };
-        let elapsed = Duration::from_secs(65);
-        assert_eq!(
-            line(&counts, Some(42), 10, elapsed),
-            "1:05  1,200 packets  10/s  42 %  the next in 3599 s"
-        );
-        assert_eq!(line(&Counts::default(), None, 0, elapsed), "1:05  0 packets  0/s");
-    }
 
     #[test]
     fn a_batch_counts_by_the_share_of_it_that_was_taken() {
