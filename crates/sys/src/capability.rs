@@ -9,8 +9,8 @@ use std::ptr;
 
 use crate::process;
 
-pub use explain::{explain, with_remedy};
 pub(crate) use explain::has_for_bpf;
+pub use explain::{explain, with_remedy};
 
 /// A privilege that the kernel checks on its own (capabilities(7)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

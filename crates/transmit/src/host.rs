@@ -150,8 +150,7 @@ fn asked(hop: IpAddr) -> String {
 
 fn unasked(hop: IpAddr, error: &Error) -> Error {
     let reason = error.advice().map(|reason| format!(" ({reason})")).unwrap_or_default();
-    let answered =
-        format!("{hop} is not known and cannot be asked: {}{reason}", error.answered());
+    let answered = format!("{hop} is not known and cannot be asked: {}{reason}", error.answered());
     Error::new(error.kind(), asked(hop), answered)
 }
 

@@ -27,9 +27,9 @@ pub mod space;
 pub mod template;
 
 pub use blocklist::Blocklist;
+pub use handover::{BATCH, End, Report};
 pub use host::Outlet;
 pub use permutation::Permutation;
-pub use handover::{BATCH, End, Report};
 pub use run::{Plan, Watch, run};
 pub use sender::Sender;
 pub use sink::Backend;

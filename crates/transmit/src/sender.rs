@@ -36,12 +36,7 @@ impl Sender {
     /// # Errors
     /// As [`Live::new`] and [`sink::open`]; [`ErrorKind::Invalid`] when the plan's longest frame does not fit the
     /// interface's MTU, or the `backend` has one thread and the plan more.
-    pub fn open(
-        plan: &Plan<'_>,
-        name: &str,
-        backend: Option<Backend>,
-        queue: u32,
-    ) -> Result<Self> {
+    pub fn open(plan: &Plan<'_>, name: &str, backend: Option<Backend>, queue: u32) -> Result<Self> {
         let (link, found) = Link::find(name)?;
         link.fits(plan.template.frame(), found.mtu)?;
         let is_live = match backend {

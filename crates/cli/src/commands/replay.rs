@@ -125,11 +125,7 @@ fn carry_out(
 }
 
 /// What became of all packets, and what ended it before its time.
-fn play(
-    plan: &Plan,
-    files: &mut Files<'_>,
-    sink: &mut dyn Sink,
-) -> Result<(Report, Result<()>)> {
+fn play(plan: &Plan, files: &mut Files<'_>, sink: &mut dyn Sink) -> Result<(Report, Result<()>)> {
     let requests = Requests::default();
     requests.watch(Interrupt::new()?)?;
     let mut replayer = Replayer::new(plan, sink)?;

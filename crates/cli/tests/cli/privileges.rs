@@ -7,7 +7,9 @@ use std::process::{Command, Stdio};
 
 use linerate_lab::{Host, Lab, need};
 
-use crate::support::{BACKENDS, Finished, LINERATE, Live, count, finish, quiet_pair, send, text};
+use crate::support::{
+    BACKENDS, Finished, LINERATE, Live, count, finish, live_pair, quiet_pair, send, text,
+};
 
 /// The user and group of nobody.
 pub(crate) const NOBODY: u32 = 65534;
@@ -34,6 +36,9 @@ fn without_privileges_the_error_gives_the_command_that_helps() {
     assert!(done.stderr.contains(&setcap), "{done:?}");
 }
 
+/// What `setcap` is given for sending.
+const SETCAP: &str = "sudo setcap cap_net_raw,cap_net_admin,cap_bpf";
+
 #[test]
 fn who_may_not_send_is_given_the_command_that_helps() {
     if !need::root() {
@@ -41,16 +46,37 @@ fn who_may_not_send_is_given_the_command_that_helps() {
     }
     let folder = tempfile::tempdir().unwrap();
     let program = reachable(&folder);
-    for backend in ["live", "xdp", "ring", "mmsg", "socket"] {
+    for backend in ["xdp", "ring", "mmsg", "socket"] {
         let mut command = Command::new(&program);
         command.args(["send", "-i", "lo", "--backend", backend, "IP(dst=\"127.0.0.1\")/UDP()"]);
         let done = finish(command.uid(NOBODY).gid(NOBODY));
         assert_eq!(done.code(), 1, "{backend}: {done:?}");
-        let lacking = if backend == "live" { "CAP_BPF" } else { "CAP_NET_RAW" };
-        assert!(done.stderr.contains(&format!("lacks {lacking}")), "{backend}: {done:?}");
-        let setcap = "sudo setcap cap_net_raw,cap_net_admin,cap_bpf";
-        assert!(done.stderr.contains(setcap), "{backend}: {done:?}");
+        assert!(done.stderr.contains("lacks CAP_NET_RAW"), "{backend}: {done:?}");
+        assert!(done.stderr.contains(SETCAP), "{backend}: {done:?}");
     }
+}
+
+#[test]
+fn who_lacks_cap_bpf_for_live_frames_is_told_so_and_sends_by_the_next_best() {
+    if !need::program("setpriv", "util-linux") {
+        return;
+    }
+    let Some(lab) = live_pair() else { return };
+    let a = lab.host("a");
+    let send = |more: &[&str]| {
+        let mut command = a.command("setpriv");
+        command.args(["--bounding-set", "-all,+net_raw,+net_admin", "--inh-caps", "-all"]);
+        command.args([LINERATE, "send", "-i", a.interface(), "-r", "max", "-c", "10"]).args(more);
+        finish(command.arg("Ether(dst=\"02:00:00:00:00:99\")/IP(dst=\"10.64.0.1\")/UDP()"))
+    };
+    let refused = send(&["--backend", "live"]);
+    assert_eq!(refused.code(), 1, "{refused:?}");
+    assert!(refused.stderr.contains("lacks CAP_BPF; run it as root"), "{refused:?}");
+    assert!(refused.stderr.contains(SETCAP), "{refused:?}");
+    let sent = send(&[]).success();
+    assert!(sent.stderr.contains("lacks CAP_BPF"), "{sent:?}");
+    assert!(sent.stderr.contains("back end ring: the fastest without live frames"), "{sent:?}");
+    assert_eq!(sent.summary("packets sent"), 10);
 }
 
 #[test]

@@ -20,8 +20,7 @@ pub fn with_remedy(error: Error, used: &[Capability]) -> Error {
     let program = std::env::current_exe().unwrap_or_else(|_| "linerate".into());
     let names: Vec<_> = used.iter().map(|capability| capability.name()).collect();
     let names = names.join(",");
-    let remedy =
-        format!("run it as root, or once: sudo setcap {names}+ep '{}'", program.display());
+    let remedy = format!("run it as root, or once: sudo setcap {names}+ep '{}'", program.display());
     let advice = match error.advice() {
         Some(reason) => format!("{reason}; {remedy}"),
         None => remedy,

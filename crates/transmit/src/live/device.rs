@@ -24,9 +24,8 @@ impl Device {
         let (link, found) = Link::find(name)?;
         if netlink::xdp_features(found.index)?.is_some_and(|features| !features.transmits()) {
             let answered = "the device takes no redirected frames";
-            return Err(Error::new(ErrorKind::Unsupported, link.asked(), answered).advise(
-                "of a veth pair the peer must have GRO switched on, or an XDP program",
-            ));
+            return Err(Error::new(ErrorKind::Unsupported, link.asked(), answered)
+                .advise("of a veth pair the peer must have GRO switched on, or an XDP program"));
         }
         Ok(Self { link, mtu: found.mtu, dropped: found.counters.sent_dropped })
     }

@@ -11,8 +11,8 @@ use linerate_sys::cpu;
 use super::Stamp;
 use super::device::Device;
 use super::share::{Progress, Share};
-use crate::pacing::{Gaps, wire_bits};
 use crate::handover::{End, Report};
+use crate::pacing::{Gaps, wire_bits};
 use crate::run::{Plan, Watch};
 
 /// A plan that the kernel carries out, by programs of its own: loaded, and not begun.

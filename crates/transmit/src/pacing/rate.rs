@@ -62,9 +62,7 @@ impl FromStr for Rate {
             _ => return Err(not_a_rate(text)),
         };
         match rate {
-            Self::Frames(0) | Self::Bits(0) => {
-                Err(format!("expected more than 0, found `{text}`"))
-            }
+            Self::Frames(0) | Self::Bits(0) => Err(format!("expected more than 0, found `{text}`")),
             Self::Frames(n) | Self::Bits(n) if n > LARGEST => Err(format!("`{text}` is too fast")),
             rate => Ok(rate),
         }

@@ -25,5 +25,5 @@ pub use prefix_map::PrefixMap;
 pub use replayer::{Counts, Plan, Replayer, Report, Watch};
 pub use rewrite::Rewrite;
 pub use speed::Speed;
-pub use timing::Timing;
 pub(crate) use timing::Timetable;
+pub use timing::Timing;

@@ -105,11 +105,7 @@ impl<'a> Replayer<'a> {
     ///
     /// # Errors
     /// Those of the sink.
-    pub fn finish(
-        self,
-        end: Option<End>,
-        stop: &mut dyn FnMut() -> bool,
-    ) -> (Report, Result<()>) {
+    pub fn finish(self, end: Option<End>, stop: &mut dyn FnMut() -> bool) -> (Report, Result<()>) {
         let (sent, flushed) = self.handover.finish(end, stop);
         (Report { counts: self.counts, sent }, flushed)
     }

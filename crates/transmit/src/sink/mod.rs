@@ -21,5 +21,5 @@ mod wire;
 mod xdp;
 
 pub use file::FileSink;
-pub use open::{Backend, Config, Opened, open, open_fast};
 pub(crate) use open::{ASKED_FOR, FAST, is_about_live, open_without_live, with_remedy};
+pub use open::{Backend, Config, Opened, open, open_fast};

@@ -27,7 +27,8 @@ impl Shown {
     pub(in super::super) fn new(args: &PrintArgs, name: &str, longest: usize) -> Self {
         let (name, link_type) = (name.to_owned(), LinkType::ETHERNET);
         let interfaces = [Interface { name, link_type, ..Interface::default() }];
-        let (printer, region, due) = (Printer::new(args, false), vec![0; longest], Timestamp::EPOCH);
+        let (printer, region, due) =
+            (Printer::new(args, false), vec![0; longest], Timestamp::EPOCH);
         Self { printer, interfaces, due, region, lengths: Vec::new(), sent: 0, fault: None }
     }
 
