@@ -14,6 +14,12 @@ impl Bits {
     /// All of them.
     pub(crate) const ALL: Self = Self { right: 0, mask: u32::MAX, left: 0 };
 
+    /// The number of a lane.
+    #[inline(always)]
+    pub(crate) fn number(self, lane: u32) -> u32 {
+        (lane >> self.right & self.mask) << self.left
+    }
+
     /// `self operator constant`, where that is some of the bits again.
     pub(crate) fn then(self, operator: BinaryOperator, constant: u32) -> Option<Self> {
         let Self { right, mask, left } = self;
@@ -70,10 +76,6 @@ mod tests {
     use linerate_filter::plan::apply;
     use proptest::prelude::*;
 
-    fn number(bits: Bits, lane: u32) -> u32 {
-        (lane >> bits.right & bits.mask) << bits.left
-    }
-
     fn operation() -> impl Strategy<Value = (BinaryOperator, u32)> {
         use BinaryOperator::{And, ShiftLeft, ShiftRight};
         prop_oneof![
@@ -108,9 +110,9 @@ mod tests {
                     bits = next;
                 }
             }
-            prop_assert_eq!(number(bits, lane), expected);
+            prop_assert_eq!(bits.number(lane), expected);
             let (moved, moved_check) = bits.check(mask, &check);
-            let holds = moved_check.is_some_and(|check| check.holds(number(moved, lane)));
+            let holds = moved_check.is_some_and(|check| check.holds(moved.number(lane)));
             prop_assert_eq!(holds, check.holds(expected & mask));
         }
     }

@@ -6,7 +6,7 @@ use linerate_filter::plan::BinaryOperator;
 
 use crate::kernels::Level;
 use crate::lanes::{Arrivals, CHUNK, Chunks, LANES, Lanes, Mask, each, ones};
-use crate::portable::{Known, Windows};
+use crate::portable::{Known, Windows, of};
 use crate::program::{Column, ColumnId, Operand, Program, Step};
 use crate::vector::{Packets, Rows};
 
@@ -98,6 +98,12 @@ impl<'a> Columns<'a> {
 
     fn known(&self, operand: Operand) -> Known<'_> {
         (&self.memory.lanes[operand.lanes], self.presence_of(operand.present))
+    }
+
+    /// The lane of a packet, of an operand that is made for its chunk; `None` where the packet has no number.
+    pub(crate) fn at(&self, operand: Operand, chunk: usize, lane: usize) -> Option<u32> {
+        let (lanes, present) = self.known(operand);
+        (of(present, chunk) >> lane & 1 == 1).then(|| lanes[chunk][lane])
     }
 
     /// Who has a number in a column; `None` where all have.

@@ -155,7 +155,7 @@ impl Select for Engine {
 }
 
 /// A part of the region that the packets are in and vector instructions can name, and where it begins.
-fn near<'a>(region: &'a [u8], packets: &[Descriptor]) -> Option<(&'a [u8], u32)> {
+pub(crate) fn near<'a>(region: &'a [u8], packets: &[Descriptor]) -> Option<(&'a [u8], u32)> {
     if region.len() <= REGION {
         return Some((region, 0));
     }

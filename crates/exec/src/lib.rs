@@ -16,6 +16,7 @@
 //! - `vector`: the evaluation of a block
 //! - `columns`: fields and numbers of a block, made when they are first needed
 //! - `scalar`: the evaluation of single packets
+//! - `set`: many filters at once
 //! - `lookup`: ways to see whether a number is in a set
 //! - `lanes`: columns and masks
 //! - `portable`: what is done to them, in plain Rust
@@ -31,7 +32,9 @@ mod lookup;
 mod portable;
 mod program;
 mod scalar;
+mod set;
 mod vector;
 
 pub use engine::Engine;
 pub use kernels::Level;
+pub use set::{FilterSet, SetMatches};

@@ -125,7 +125,13 @@ impl Table {
     }
 
     pub(crate) fn contains(&self, key: u32) -> bool {
-        self.factors.iter().any(|factor| self.places[at(key, *factor, self.shift)] == key)
+        self.places_of(key).next().is_some()
+    }
+
+    /// The places that hold a number: one or both of its own, or none.
+    pub(crate) fn places_of(&self, key: u32) -> impl Iterator<Item = usize> {
+        let places = self.factors.map(|factor| at(key, factor, self.shift));
+        places.into_iter().filter(move |place| self.places[*place] == key)
     }
 
     /// The places, of which there are `1 << 32 - shift`.

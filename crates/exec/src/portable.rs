@@ -150,7 +150,7 @@ fn bits(holds: impl Fn(usize) -> bool) -> u16 {
 #[inline(always)]
 pub(crate) fn extract(bits: Bits, lanes: &Lanes, chunks: Chunks, out: &mut Lanes) {
     for chunk in each(chunks) {
-        out[chunk] = lanes[chunk].map(|lane| (lane >> bits.right & bits.mask) << bits.left);
+        out[chunk] = lanes[chunk].map(|lane| bits.number(lane));
     }
 }
 

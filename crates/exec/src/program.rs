@@ -82,20 +82,31 @@ const COLUMNS: usize = 1024;
 impl Program {
     /// `None` when it would need too many columns.
     pub(crate) fn new(plan: &Plan) -> Option<Self> {
-        let mut builder = Builder::new(plan);
-        let mut steps: Vec<_> = plan.nodes().iter().map(|node| builder.step(node)).collect();
+        let mut builder = Builder::new(plan.values(), plan.slots());
+        let mut steps: Vec<_> = plan.nodes().iter().map(|node| builder.step(plan, node)).collect();
         let columns = builder.columns;
         let entry = place(plan, plan.entry());
         join::join(&mut steps, &columns, entry);
+        let splits = plan.slots() == 0;
         (columns.len() <= COLUMNS).then(|| Self {
-            dependants: dependants(&columns),
-            enough: enough(&columns),
-            splits: plan.slots() == 0,
-            reach: reach(&columns) as usize,
-            columns,
             steps,
             entry,
+            splits,
+            ..Self::of_columns(columns)
         })
+    }
+
+    /// Columns for others to look at, and no steps.
+    pub(crate) fn of_columns(columns: Vec<Column>) -> Self {
+        Self {
+            dependants: dependants(&columns),
+            enough: enough(&columns),
+            splits: false,
+            reach: reach(&columns) as usize,
+            columns,
+            steps: Vec::new(),
+            entry: 0,
+        }
     }
 
     /// Where accepted packets go.
@@ -194,9 +205,10 @@ impl Column {
     }
 }
 
-struct Builder<'a> {
-    plan: &'a Plan,
-    columns: Vec<Column>,
+/// Makes columns for the values that are asked for.
+pub(crate) struct Builder<'a> {
+    values: &'a [Value],
+    pub(crate) columns: Vec<Column>,
     /// For each load, where its window begins.
     windows: Vec<u32>,
     /// The columns of windows, by base and offset.
@@ -207,19 +219,20 @@ struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    fn new(plan: &'a Plan) -> Self {
+    pub(crate) fn new(values: &'a [Value], slots: usize) -> Self {
         Self {
-            plan,
+            values,
             columns: Vec::new(),
-            windows: windows(plan.values()),
+            windows: windows(values),
             placed: HashMap::new(),
-            slots: vec![None; plan.slots()],
-            fields: vec![None; plan.values().len()],
-            numbers: vec![None; plan.values().len()],
+            slots: vec![None; slots],
+            fields: vec![None; values.len()],
+            numbers: vec![None; values.len()],
         }
     }
 
-    fn step(&mut self, node: &Node) -> Step {
+    fn step(&mut self, plan: &Plan, node: &Node) -> Step {
+        let place = |target: &Target| place(plan, *target);
         match node {
             Node::Test { value, mask, check, then, otherwise } => {
                 let (operand, bits) = self.field(*value);
@@ -227,22 +240,20 @@ impl<'a> Builder<'a> {
                 Step::Test {
                     operand,
                     lookup: Lookup::new(bits, check),
-                    then: place(self.plan, *then),
-                    otherwise: place(self.plan, *otherwise),
+                    then: place(then),
+                    otherwise: place(otherwise),
                 }
             }
             Node::Compare { how, left, right, then, otherwise } => Step::Compare {
                 how: *how,
                 left: self.number(*left),
                 right: self.number(*right),
-                then: place(self.plan, *then),
-                otherwise: place(self.plan, *otherwise),
+                then: place(then),
+                otherwise: place(otherwise),
             },
-            Node::Bind { slot, value, next } => Step::Bind {
-                slot: self.slot(*slot),
-                value: self.number(*value),
-                next: place(self.plan, *next),
-            },
+            Node::Bind { slot, value, next } => {
+                Step::Bind { slot: self.slot(*slot), value: self.number(*value), next: place(next) }
+            }
         }
     }
 
@@ -274,7 +285,7 @@ impl<'a> Builder<'a> {
     }
 
     /// A value as some bits of a column.
-    fn field(&mut self, value: ValueId) -> (Operand, Bits) {
+    pub(crate) fn field(&mut self, value: ValueId) -> (Operand, Bits) {
         if let Some(field) = self.fields[value] {
             return field;
         }
@@ -284,7 +295,7 @@ impl<'a> Builder<'a> {
     }
 
     fn new_field(&mut self, value: ValueId) -> (Operand, Bits) {
-        let column = match self.plan.values()[value] {
+        let column = match self.values[value] {
             Value::Load(load) => return self.load(value, load),
             Value::Constant(constant) => Column::Constant(constant),
             Value::Length => Column::Length,
@@ -303,7 +314,7 @@ impl<'a> Builder<'a> {
                 Column::Combine { operator: BinaryOperator::Subtract, left, right }
             }
             Value::Binary(operator, left, right) => {
-                if let Value::Constant(constant) = self.plan.values()[right] {
+                if let Value::Constant(constant) = self.values[right] {
                     let (operand, bits) = self.field(left);
                     if let Some(bits) = bits.then(operator, constant) {
                         return (operand, bits);

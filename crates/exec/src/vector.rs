@@ -88,7 +88,8 @@ impl Workspace {
 }
 
 impl Rows {
-    fn fill(&mut self, block: &[Descriptor], from: u32, seen: impl Fn(u32)) {
+    /// Notes where the packets of a block are, and shows each one's offset.
+    pub(crate) fn fill(&mut self, block: &[Descriptor], from: u32, seen: impl Fn(u32)) {
         let Self { starts, captured, shortest } = self;
         let (starts, captured) = (starts.0.as_flattened_mut(), captured.0.as_flattened_mut());
         *shortest = u32::MAX;

@@ -11,6 +11,7 @@
 //! - `ir`: the intermediate representation, its reference evaluator, the decision graph
 //! - `opt`: passes
 //! - `emit`: programs, and [`plan`]s for engines in user space
+//! - [`rules`]: plans taken apart, for engines that run many filters at once
 //!
 //! Deliberate differences from libpcap 1.10.3: `vxlan` is a keyword (as in its successor); `byte N & V`
 //! and `byte N | V`, which test a leftover there, are refused; `protochain` steps over an
@@ -37,6 +38,7 @@ mod ir;
 mod opt;
 mod options;
 pub mod plan;
+pub mod rules;
 mod sema;
 mod syntax;
 

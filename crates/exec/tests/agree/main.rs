@@ -8,7 +8,7 @@ mod generate;
 
 use linerate_base::{Batch, Descriptor, Direction, Interface, LinkType, Matches};
 use linerate_bpf::classic::Input;
-use linerate_exec::{Engine, Level};
+use linerate_exec::{Engine, FilterSet, Level, SetMatches};
 use linerate_filter::{Filter, Hermetic, Options, Verdict, compile, link_types};
 use proptest::prelude::*;
 use std::net::Ipv4Addr;
@@ -62,6 +62,28 @@ fn disagreement(filter: &Filter, packets: &Packets) -> Option<String> {
     })
 }
 
+/// What a set that has filters under their numbers, some of them removed, gets wrong, if anything.
+fn set_disagreement(
+    set: &FilterSet,
+    filters: &[Option<&Filter>],
+    packets: &Packets,
+) -> Option<String> {
+    let interfaces = [Interface::default()];
+    let batch = Batch::new(&packets.region, &packets.table, &interfaces);
+    let mut matches = SetMatches::new();
+    set.run(&batch, Some(INTERFACE), &mut matches);
+    batch.iter().enumerate().find_map(|(at, packet)| {
+        let input = Input::of(&packet, Some(INTERFACE));
+        let keeps = |filter: &Filter| filter.evaluate(&input) == Verdict::True;
+        let meant = filters.iter().map(|filter| filter.is_some_and(keeps));
+        let wrong =
+            meant.enumerate().find(|(filter, keeps)| matches.contains(at, *filter) != *keeps);
+        wrong.map(|(filter, keeps)| {
+            format!("filter {filter}, packet {at} of {}: {keeps}: {:x?}", batch.len(), packet.data)
+        })
+    })
+}
+
 fn options(link_type: LinkType) -> Options<'static> {
     Options {
         metadata: true,
@@ -109,6 +131,63 @@ proptest! {
         }
         prop_assert_eq!(disagreement(&filter, &all), None, "[{}] {}", link_type, text);
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn random_sets_over_random_packets(
+        (link_type, texts, packets) in (link_type(), prop::collection::vec(generate::expression(), 1..24))
+            .prop_flat_map(|(link, texts)| {
+                (Just(link), Just(texts), prop::collection::vec(packet(link), 1..300))
+            }),
+        grown in any::<prop::sample::Index>(),
+        removed in any::<prop::sample::Index>(),
+    ) {
+        let compiled = texts.iter().filter_map(|text| compile(text, &options(link_type)).ok());
+        let filters: Vec<_> = compiled.collect();
+        prop_assume!(!filters.is_empty());
+        let mut all = Packets::default();
+        packets.iter().for_each(|(packet, cut)| all.push(packet, *cut));
+        let mut kept: Vec<_> = filters.iter().map(Some).collect();
+        for level in Level::all() {
+            let set = FilterSet::at_level(&filters, level);
+            prop_assert_eq!(set_disagreement(&set, &kept, &all), None, "[{}] {:?}", link_type, texts);
+        }
+        let (first, later) = filters.split_at(grown.index(filters.len()));
+        let mut set = FilterSet::new(first);
+        let removed = removed.index(filters.len());
+        for (number, filter) in (first.len()..).zip(later) {
+            prop_assert_eq!(set.insert(filter), number);
+            // Removed as soon as it is there, so that others are filed anew after it.
+            if number == removed || removed < first.len() {
+                set.remove(removed);
+                kept[removed] = None;
+            }
+        }
+        prop_assert_eq!(set.len(), kept.iter().flatten().count());
+        prop_assert_eq!(set_disagreement(&set, &kept, &all), None, "[{}] {:?}", link_type, texts);
+    }
+}
+
+#[test]
+fn a_thousand_filters_of_hosts_nets_and_ports_at_once() {
+    let texts = (0..1000_u32).map(|i| match i % 5 {
+        0 => format!("host 10.1.{}.{}", i / 5 % 4, i / 20),
+        1 => format!("net 192.{}.0.0/{}", i / 5 % 32 * 8, 13 + i % 7),
+        2 => format!("tcp port {}", i / 5),
+        3 => format!("udp portrange {}-{} and src net 10.0.0.0/8", i / 5, i),
+        _ => format!("not port {} and ip", i / 5),
+    });
+    let filters: Vec<_> =
+        texts.map(|text| compile(&text, &options(LinkType::ETHERNET)).expect("a filter")).collect();
+    let kept: Vec<_> = filters.iter().map(Some).collect();
+    let mut all = Packets::default();
+    for packet in common::packets(LinkType::ETHERNET) {
+        (0..=packet.len()).step_by(3).for_each(|cut| all.push(&packet, cut));
+    }
+    assert_eq!(set_disagreement(&FilterSet::new(&filters), &kept, &all), None);
 }
 
 #[test]
