@@ -17,11 +17,12 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("linerate-capture", &["base", "bpf", "savefile", "sys"]),
     ("linerate-transmit", &["base", "bpf", "savefile", "sys"]),
     ("linerate-profile", &["base", "bpf", "sys"]),
+    ("linerate-tcp", &["base"]),
     (
         "linerate",
         &[
             "base", "wire", "savefile", "bpf", "filter", "sys", "exec", "lab", "capture",
-            "transmit", "profile",
+            "transmit", "profile", "tcp",
         ],
     ),
     ("linerate-cli", &["linerate"]),

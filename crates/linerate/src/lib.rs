@@ -8,6 +8,7 @@
 //! - [`exec`]: filters run over batches of packets
 //! - [`capture`]: live interfaces and savefiles as sources of packets
 //! - [`transmit`]: templates of packets, pacing, and interfaces as sinks of packets
+//! - [`tcp`]: the client side of TCP in user space
 //! - [`savefile`]: pcap and pcapng, read and written
 //! - [`wire`]: what a packet's bytes mean, as text and as data
 //! - [`profile`]: where each packet's time goes, and where packets are lost
@@ -44,5 +45,6 @@ pub use linerate_lab as lab;
 pub use linerate_profile as profile;
 pub use linerate_savefile as savefile;
 pub use linerate_sys as sys;
+pub use linerate_tcp as tcp;
 pub use linerate_transmit as transmit;
 pub use linerate_wire as wire;

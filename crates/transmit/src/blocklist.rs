@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use linerate_base::{Error, ErrorKind, Result};
 
-use crate::space::Span;
+use crate::space::{Span, merged};
 
 /// Addresses that nothing is sent to, as a file lists them: a prefix, an address or a range to a line, with
 /// comments from `#` on, as ZMap and masscan have them.
@@ -82,22 +82,9 @@ impl Blocklist {
     }
 }
 
-/// The same numbers in order, without overlap.
-fn merged(mut spans: Vec<Span>) -> Vec<Span> {
-    spans.sort_by_key(|span| span.first);
-    spans.dedup_by(|next, span| {
-        let overlaps = next.first <= span.last;
-        if overlaps {
-            span.last = span.last.max(next.last);
-        }
-        overlaps
-    });
-    spans
-}
-
 /// The addresses that `text` stands for, `10.0.0.0/8`, `10.0.0.1` or `10.0.0.1-10.0.0.9`, and whether
 /// they are of IPv6.
-pub(crate) fn addresses(text: &str) -> Option<(Span, bool)> {
+pub fn addresses(text: &str) -> Option<(Span, bool)> {
     if let Some((first, last)) = text.split_once('-') {
         let (first, last) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
         return match (first, last) {

@@ -45,6 +45,19 @@ impl Span {
     }
 }
 
+/// The same numbers in order, without overlap.
+pub fn merged(mut spans: Vec<Span>) -> Vec<Span> {
+    spans.sort_by_key(|span| span.first);
+    spans.dedup_by(|next, span| {
+        let overlaps = next.first <= span.last;
+        if overlaps {
+            span.last = span.last.max(next.last);
+        }
+        overlaps
+    });
+    spans
+}
+
 /// A set of numbers in an order: that in which they were named, each where it came first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Space {
