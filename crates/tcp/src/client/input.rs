@@ -114,11 +114,12 @@ impl Client {
                 Some(_) => {}
             }
         }
-        // RFC 9293 3.4: the first or the last number is in the window, which is never closed.
+        // RFC 9293 3.4, but for segments that begin before the window and end behind it: they hold all of it.
         let (first, length) = (segment.header.seq, segment.length());
-        let is_inside = |seq: Seq| seq.since(hot.rcv_nxt) < window;
-        let is_old_or_ahead =
-            !is_inside(first) && (length == 0 || !is_inside(first + (length - 1)));
+        let is_old_or_ahead = match length {
+            0 => first.since(hot.rcv_nxt) >= window,
+            _ => !first.is_before(hot.rcv_nxt + window) || (first + length).is_by(hot.rcv_nxt),
+        };
         if is_old_or_ahead {
             if !is_reset {
                 self.came_again(connection, segment);

@@ -154,7 +154,8 @@ impl Device for Wire {
     fn capabilities(&self) -> DeviceCapabilities {
         let mut capabilities = DeviceCapabilities::default();
         capabilities.medium = Medium::Ip;
-        capabilities.max_transmission_unit = 1500;
+        // With timestamps smoltcp sends segments that are longer than MSS allows.
+        capabilities.max_transmission_unit = 1600;
         capabilities.checksum = ChecksumCapabilities::default();
         capabilities
     }

@@ -274,7 +274,8 @@ fn both_finish() {
     assert_eq!((fin.control, fin.seq), (ACK.and(Control::FIN), world.isn + 21));
     assert_eq!(fin.ack, PEER + 5, "data and FIN");
     world.segment(ACK, PEER + 5, 21, &[], none());
-    assert_eq!((world.user.ended.as_slice(), world.sent().len()), (&[End::Closed][..], 0));
+    assert_eq!(world.sent().len(), 0);
+    assert_eq!(world.user.ended, [End::Closed]);
     world.segment(ACK.and(Control::FIN), PEER + 1, 20, b"bye", none());
     assert_eq!(world.sent_one().header.control, ACK, "RFC 9293 3.10.7.4, TIME-WAIT");
     assert_eq!(world.user.received, b"bye");
@@ -287,7 +288,7 @@ fn old_timestamps_mark_old_duplicates() {
     world.segment(ACK, PEER + 1, 0, b"new", stamped(600));
     world.segment(ACK, PEER + 4, 0, b"old", stamped(599));
     assert_eq!(world.user.received, b"new", "RFC 7323 5.3 R1");
-    let ack = world.sent_one().header;
+    let ack = world.sent().pop().unwrap().header;
     let stamps = ack.options.timestamps.unwrap();
     assert_eq!((ack.ack, stamps.echo), (PEER + 4, 600));
     world.segment(ACK, PEER + 4, 0, b"bare", none());
@@ -348,15 +349,13 @@ fn a_closed_window_is_tried_and_an_open_one_used() {
 fn what_is_not_acknowledged_is_sent_again_later_and_later() {
     let mut world = World::open(20, none());
     world.sent();
-    for wait in [1_000, 2_000, 4_000, 8_000, 14_000] {
+    for wait in [1_000, 2_000, 4_000, 8_000] {
         world.pass(Duration::from_millis(wait - 1));
         assert_eq!(world.sent().len(), 0, "RFC 6298 5.5");
         world.pass(Duration::from_millis(1));
-        if world.user.ended.is_empty() {
-            assert_eq!(world.sent_one().data.len(), 20);
-        }
+        assert_eq!(world.sent_one().data.len(), 20);
     }
-    world.pass(Duration::from_secs(1));
+    world.pass(Duration::from_secs(15));
     assert_eq!(world.user.ended, [End::Expired]);
     assert_eq!(world.sent_one().header.seq, world.isn + 21, "RST at the next number");
     world.pass(Duration::from_secs(3));

@@ -10,7 +10,7 @@ use linerate_tcp::{Application, Client, Config, End, Flow, Local, Next, Refusal}
 use crate::peer::{REQUEST, Servers, byte};
 
 /// Runs with different seeds. (`LINERATE_SEEDS=100000` makes a longer campaign.)
-const SEEDS: u64 = 1_000;
+const SEEDS: u64 = 4_000;
 
 /// Numbers that look random: splitmix64.
 struct Dice(u64);
@@ -47,6 +47,8 @@ struct Session {
     asked: usize,
     received: u32,
     end: Option<End>,
+    /// When it ended.
+    at: Timestamp,
 }
 
 impl Session {
@@ -76,6 +78,9 @@ impl Session {
 struct User {
     sessions: Vec<Session>,
     refused: usize,
+    /// Connections that servers, which could not be told that it is over, began again.
+    revived: Vec<u32>,
+    now: Timestamp,
 }
 
 const FIRST_PORT: u16 = 40_000;
@@ -91,7 +96,12 @@ impl User {
 impl Application for User {
     fn opened(&mut self, connection: u32, flow: &Flow, _rtt: Option<Duration>) -> Next {
         let session = &mut self.sessions[usize::from(flow.local.port() - FIRST_PORT)];
-        assert_eq!(session.number, None, "opened again");
+        if session.number.is_some() {
+            let is_late = session.end.is_some() && self.now >= session.at + LINGER;
+            assert!(is_late, "opened again: {session:?}");
+            self.revived.push(connection);
+            return Next::Abort;
+        }
         session.number = Some(connection);
         session.ask()
     }
@@ -119,7 +129,12 @@ impl Application for User {
     }
 
     fn ended(&mut self, connection: u32, end: End) {
-        self.session(connection).end = Some(end);
+        if self.revived.contains(&connection) {
+            return self.revived.retain(|revived| *revived != connection);
+        }
+        let now = self.now;
+        let session = self.session(connection);
+        (session.end, session.at) = (Some(end), now);
     }
 
     fn refused(&mut self, _flow: &Flow, _refusal: Refusal) {
@@ -165,6 +180,7 @@ impl World {
             asked: 0,
             received: 0,
             end: None,
+            at: Timestamp::EPOCH,
         };
         let sessions: Vec<_> = (0..1 + dice.below(4)).map(|_| session(&mut dice)).collect();
         let buffer = 1_000 + dice.below(20_000) as usize;
@@ -184,7 +200,7 @@ impl World {
             ..Config::new(vec![local], [seed as u8; 16])
         };
         let client = Client::new(config, now).unwrap();
-        let user = User { sessions, refused: 0 };
+        let user = User { sessions, refused: 0, revived: vec![], now };
         let (out, back) = (FaultBox::new(out, seed), FaultBox::new(back, !seed));
         Self { client, user, servers, out, back, now, six }
     }
@@ -204,6 +220,7 @@ impl World {
 
     /// Lets everybody do what is to be done now.
     fn turn(&mut self) {
+        self.user.now = self.now;
         while let Some(frame) = self.out.pop(self.now) {
             self.servers.push(&frame);
         }
@@ -240,6 +257,13 @@ impl World {
                 return;
             }
         }
+    }
+
+    /// From now on nothing comes through, and time passes until nothing is left.
+    fn cut(&mut self) {
+        let cut = Faults { loss: 1.0, ..Faults::default() };
+        (self.out, self.back) = (FaultBox::new(cut, 0), FaultBox::new(cut, 0));
+        self.run(Duration::ZERO, LIFETIME + LINGER + Duration::from_secs(1));
     }
 
     /// Goes on to when something may happen.
@@ -280,6 +304,7 @@ fn streams_are_whole_and_nothing_is_left() {
     for seed in 0..seeds() {
         let mut world = World::new(seed);
         world.run(Duration::from_secs(5), LIFETIME + LINGER + Duration::from_secs(7));
+        world.cut();
         assert!(world.client.is_idle(), "{seed}: {:?}", world.client);
         for session in &world.user.sessions {
             let whole = session.received == session.expected(session.exchanges.len());
@@ -306,7 +331,7 @@ fn on_a_good_wire_every_connection_is_whole() {
         assert!(world.client.is_idle(), "{seed}: {:?}", world.client);
         for session in &world.user.sessions {
             let end = if session.ending == Ending::Abort { End::Aborted } else { End::Closed };
-            assert_eq!(session.end, Some(end), "{seed}: {session:?}");
+            assert_eq!(session.end, Some(end), "{seed}: {session:?} {:?}", world.client.counters());
             assert_eq!(session.received, session.expected(session.exchanges.len()));
         }
         let counters = world.client.counters();
@@ -319,10 +344,8 @@ fn timers_end_what_is_dead() {
     for seed in 0..300 {
         let mut world = World::new(seed);
         world.run(Duration::from_secs(1), Duration::from_millis(20 + seed));
-        let cut = Faults { loss: 1.0, ..Faults::default() };
-        (world.out, world.back) = (FaultBox::new(cut, 0), FaultBox::new(cut, 0));
         let opened: Vec<_> = world.user.sessions.iter().map(|s| s.number.is_some()).collect();
-        world.run(Duration::ZERO, LIFETIME + LINGER + Duration::from_secs(1));
+        world.cut();
         assert!(world.client.is_idle(), "{seed}: {:?}", world.client);
         for (session, opened) in world.user.sessions.iter().zip(opened) {
             assert_eq!(session.end.is_some(), opened, "{seed}: {session:?}");
