@@ -205,7 +205,7 @@ impl Random {
     }
 
     fn below(&mut self, count: u64) -> u64 {
-        (u128::from(self.next()) * u128::from(count) >> 64) as u64
+        ((u128::from(self.next()) * u128::from(count)) >> 64) as u64
     }
 
     fn happens(&mut self, share: f64) -> bool {
