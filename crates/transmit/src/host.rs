@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use linerate_base::{Error, ErrorKind, Result};
 use linerate_sys::capability::{self, Capability};
-use linerate_sys::interface::{self, Interface};
+use linerate_sys::interface::{self, Address, Interface};
 use linerate_sys::netlink::{self, Neighbour};
 
-use crate::template::Surroundings;
+use crate::template::{NextHop, Surroundings};
 
 /// An interface of this host, in the calling thread's network namespace, and what lies behind it.
 #[derive(Clone, Debug)]
@@ -130,18 +130,32 @@ impl Surroundings for Outlet {
         all().find(|address| !address.is_unicast_link_local()).or_else(|| all().next())
     }
 
-    fn next_hop(&self, destination: IpAddr) -> Result<[u8; 6]> {
+    fn next_hop(&self, destination: IpAddr) -> Result<NextHop> {
         let (hop, mut known) = self.known(destination)?;
         if self.asks && !matches!(known, Neighbour::Known(_)) {
             known = self.ask(hop).map_err(|error| unasked(hop, &error))?;
         }
         let answered = match known {
-            Neighbour::Known(address) => return Ok(address),
+            Neighbour::Known(mac) => return Ok(NextHop { address: hop, mac }),
             Neighbour::Silent | Neighbour::Asked if self.asks => format!("{hop} does not answer"),
             _ => format!("the host has not spoken with {hop} lately"),
         };
         Err(Error::new(ErrorKind::NotFound, asked(hop), answered))
     }
+
+    fn may_be_neighbour(&self, address: IpAddr) -> bool {
+        self.interface.addresses.iter().all(|own| !is_reserved(own, address))
+    }
+}
+
+/// True for what no neighbour on the network of the interface's address `own` has: that address, and of IPv4 the first
+/// and the last of the network (RFC 1122, 3.2.1.3), unless it has two (RFC 3021).
+fn is_reserved(own: &Address, address: IpAddr) -> bool {
+    let (IpAddr::V4(ours), IpAddr::V4(other)) = (own.ip, address) else { return own.ip == address };
+    let hosts = u32::MAX.checked_shr(own.prefix.into()).unwrap_or(0);
+    let is_on_link = (ours.to_bits() ^ other.to_bits()) & !hosts == 0;
+    let host = other.to_bits() & hosts;
+    ours == other || (is_on_link && hosts > 1 && (host == 0 || host == hosts))
 }
 
 fn asked(hop: IpAddr) -> String {
@@ -162,7 +176,24 @@ mod tests {
     fn loopback_has_addresses_and_leads_nowhere() {
         let lo = Outlet::find("lo").unwrap();
         assert_eq!(lo.ipv4(), Some(Ipv4Addr::LOCALHOST));
-        assert_eq!((lo.mac(), lo.next_hop(Ipv4Addr::LOCALHOST.into()).unwrap()), ([0; 6], [0; 6]));
+        let here = Ipv4Addr::LOCALHOST.into();
+        assert_eq!((lo.mac(), lo.next_hop(here).unwrap().mac), ([0; 6], [0; 6]));
         assert!(!lo.is_way_out().unwrap());
+    }
+
+    #[test]
+    fn nobody_is_at_the_ends_of_a_network_nor_where_we_are() {
+        let reserved = |own: &str, prefix, address: &str| {
+            let own = Address { ip: own.parse().unwrap(), prefix };
+            is_reserved(&own, address.parse().unwrap())
+        };
+        for address in ["10.0.0.0", "10.0.0.255", "10.0.0.7"] {
+            assert!(reserved("10.0.0.7", 24, address), "{address}");
+        }
+        for address in ["10.0.0.1", "10.0.1.0", "192.0.2.255", "2001:db8::"] {
+            assert!(!reserved("10.0.0.7", 24, address), "{address}");
+        }
+        assert!(!reserved("10.0.0.6", 31, "10.0.0.7"));
+        assert!(reserved("fd00::1", 64, "fd00::1") && !reserved("fd00::1", 64, "fd00::"));
     }
 }

@@ -13,6 +13,7 @@
 //! - [`blocklist`]: addresses that nothing is sent to
 
 pub mod blocklist;
+mod crew;
 mod handover;
 pub mod host;
 mod link;

@@ -20,27 +20,58 @@ pub struct Plan<'a> {
     pub count: Option<u64>,
     /// For how long packets are due.
     pub duration: Option<Duration>,
-    /// Threads that share packets which the kernel makes, each with a core of its own; 1 for all else.
+    /// Threads that share the packets, each with a core and a sink, or a program, of its own.
     pub threads: usize,
 }
 
 /// Told how many packets were handed over so far, and asked whether to end.
 pub type Watch<'a> = dyn Fn(u64) -> bool + Sync + 'a;
 
-/// Sends until the plan is done, or `watch`, which is asked every 50 ms or more often, says true.
+/// The packets of a plan that one of several sinks sends: every `step`-th number, from `first` on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Share {
+    pub(crate) first: u64,
+    pub(crate) step: u64,
+}
+
+impl Share {
+    /// How many of so many packets that are.
+    fn of(self, count: u64) -> u64 {
+        count.saturating_sub(self.first).div_ceil(self.step)
+    }
+}
+
+/// Sends until the plan is done, or `watch`, which is asked every 50 ms or more often, says true: all of it by this sink,
+/// however many threads the plan has.
 ///
 /// # Errors
 /// Those of the sink, and of a pace that makes no sense; the report is of what was sent all the same.
 pub fn run(plan: &Plan<'_>, sink: &mut dyn Sink, watch: &Watch<'_>) -> (Report, Result<()>) {
-    let timetable = match Timetable::new(&Timing::Paced(plan.pace)) {
+    run_share(plan, Share { first: 0, step: 1 }, sink, watch)
+}
+
+/// The same of a share.
+///
+/// # Errors
+/// As [`run`].
+pub(crate) fn run_share(
+    plan: &Plan<'_>,
+    share: Share,
+    sink: &mut dyn Sink,
+    watch: &Watch<'_>,
+) -> (Report, Result<()>) {
+    let mut timetable = match Timetable::new(&Timing::Paced(plan.pace)) {
         Ok(timetable) => timetable,
         Err(error) => return (Report::default(), Err(error)),
     };
-    let limits = Limits { count: plan.count, duration: plan.duration };
+    let mean = plan.template.mean();
+    (0..share.first).for_each(|_| timetable.sent(mean));
+    let limits = Limits { count: plan.count.map(|count| share.of(count)), duration: plan.duration };
     let mut handover = Handover::new(sink, timetable, limits);
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     handover.begin(Timestamp::EPOCH + since.unwrap_or_default());
-    let passed = handover.pass(&mut Packets { template: plan.template, next: 0, watch });
+    let (template, Share { first, step }) = (plan.template, share);
+    let passed = handover.pass(&mut Packets { template, next: first, step, watch });
     let (submitted, end) = (handover.submitted(), passed.as_ref().ok().copied().flatten());
     let (report, flushed) = handover.finish(end, &mut || watch(submitted));
     (report, passed.map(drop).and(flushed))
@@ -51,6 +82,7 @@ struct Packets<'a> {
     template: &'a Template,
     /// The number of the packet at hand.
     next: u64,
+    step: u64,
     watch: &'a Watch<'a>,
 }
 
@@ -59,14 +91,30 @@ impl Feed for Packets<'_> {
         false
     }
 
+    /// The schedule is that of all packets: those that others send are as long, for all that is known here.
     fn take(&mut self, slot: &mut [u8], timetable: &mut Timetable) -> Option<usize> {
         let length = self.template.fill(self.next, slot);
-        timetable.sent(length);
-        self.next += 1;
+        (0..self.step).for_each(|_| timetable.sent(length));
+        self.next = self.next.wrapping_add(self.step);
         Some(length)
     }
 
     fn is_stopped(&mut self, submitted: u64, _: Duration) -> bool {
         (self.watch)(submitted)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_add_up() {
+        for count in 0..20 {
+            for step in 1..5 {
+                let all: u64 = (0..step).map(|first| Share { first, step }.of(count)).sum();
+                assert_eq!(all, count, "{step}");
+            }
+        }
     }
 }

@@ -1,7 +1,8 @@
 //! Choosing how a plan is carried out.
 
-use linerate_base::{Error, ErrorKind, Result, Sink};
+use linerate_base::{Result, Sink};
 
+use crate::crew::Crew;
 use crate::handover::Report;
 use crate::link::Link;
 use crate::live::{self, Live, Stamp};
@@ -27,27 +28,22 @@ pub struct Sender {
 enum Engine {
     Live(Live),
     Sink(Box<dyn Sink + Send>),
+    Crew(Crew),
 }
 
 impl Sender {
     /// Opens a way out of the interface called `name` for `plan`: by `backend`, or the one that suits the plan best
-    /// and works here. AF_XDP takes the transmit queue `queue`.
+    /// and works here. AF_XDP takes the transmit queue `queue`, and several threads those that follow it.
     ///
     /// # Errors
-    /// As [`Live::new`] and [`sink::open`]; [`ErrorKind::Invalid`] when the plan's longest frame does not fit the
-    /// interface's MTU, or the `backend` has one thread and the plan more.
+    /// As [`Live::new`] and [`sink::open`]; [`Invalid`](linerate_base::ErrorKind::Invalid) when the plan's longest frame
+    /// does not fit the interface's MTU, or it has more threads than there are cores.
     pub fn open(plan: &Plan<'_>, name: &str, backend: Option<Backend>, queue: u32) -> Result<Self> {
         let (link, found) = Link::find(name)?;
         link.fits(plan.template.frame(), found.mtu)?;
         let is_live = match backend {
             None => is_fast(plan.pace.rate, plan.template.mean()) || plan.threads > 1,
-            Some(Backend::Live) => true,
-            Some(backend) if plan.threads > 1 => {
-                let asked = format!("send with {} threads by the back end {backend}", plan.threads);
-                return Err(Error::new(ErrorKind::Invalid, asked, "it sends with one")
-                    .advise("leave out --threads, or use --backend live"));
-            }
-            Some(_) => false,
+            Some(backend) => backend == Backend::Live,
         };
         let config = Config {
             interface: name.to_owned(),
@@ -57,10 +53,11 @@ impl Sender {
             longest: plan.template.longest(),
         };
         match live::suits(plan) {
-            _ if !is_live => Ok(Self::sink(plan, sink::open(&config)?)),
+            _ if !is_live => Self::sinks(plan, &config, sink::open(&config)?),
             Ok(stamp) => Self::live(plan, &stamp, &config),
             Err(reason) => {
-                let mut sender = Self::sink(plan, sink::open_fast(&config)?);
+                let opened = sink::open_fast(&config)?;
+                let mut sender = Self::sinks(plan, &config, opened)?;
                 if sender.backend == Backend::Live {
                     let note = format!("user space makes the packets, not the kernel: {reason}");
                     sender.notes.push(note);
@@ -79,7 +76,7 @@ impl Sender {
         };
         match Live::new(plan, stamp, &config.interface) {
             Err(error) if config.backend.is_none() && sink::is_about_live(&error) => {
-                Ok(Self::sink(plan, sink::open_without_live(config, &error)?))
+                Self::sinks(plan, config, sink::open_without_live(config, &error)?)
             }
             live => {
                 let live = live.map_err(|error| sink::with_remedy(error, Backend::Live))?;
@@ -89,12 +86,22 @@ impl Sender {
         }
     }
 
-    fn sink(plan: &Plan<'_>, opened: Opened) -> Self {
-        let Opened { sink, backend, why, mut notes } = opened;
-        if plan.threads > 1 {
-            notes.push("one thread sends: several share only packets that the kernel makes".into());
+    /// Has as many sinks as the plan has threads send, the first of which is open.
+    fn sinks(plan: &Plan<'_>, config: &Config, first: Opened) -> Result<Self> {
+        let Opened { sink, backend, why, mut notes } = first;
+        if plan.threads == 1 || backend == Backend::Live {
+            if plan.threads > 1 {
+                notes.push("one thread sends: these live frames take two cores already".into());
+            }
+            return Ok(Self { engine: Engine::Sink(sink), backend, why, notes });
         }
-        Self { engine: Engine::Sink(sink), backend, why, notes }
+        let mut sinks = vec![sink];
+        for place in 1..plan.threads as u32 {
+            let queue = config.queue + place;
+            let next = Config { backend: Some(backend), queue, ..config.clone() };
+            sinks.push(sink::open(&next)?.sink);
+        }
+        Ok(Self { engine: Engine::Crew(Crew::new(sinks)?), backend, why, notes })
     }
 
     /// The way out that it is.
@@ -121,6 +128,7 @@ impl Sender {
         match &mut self.engine {
             Engine::Live(live) => live.run(watch),
             Engine::Sink(sink) => run(plan, sink, watch),
+            Engine::Crew(crew) => crew.run(plan, watch),
         }
     }
 }

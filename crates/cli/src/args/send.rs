@@ -41,7 +41,7 @@ pub(crate) struct SendArgs {
     #[arg(long, value_name = "RATE/TIME", value_parser = ramp, requires = "rate")]
     pub(crate) ramp: Option<Ramp>,
 
-    /// Threads that share the packets, each on a core and by a queue of its own: of packets that the kernel makes.
+    /// Threads that share the packets, each on a core and by a queue of its own.
     #[arg(long, value_name = "N", default_value = "1", value_parser = units::count_u32)]
     pub(crate) threads: u32,
 
@@ -120,10 +120,14 @@ Examples:
                                                        a SYN to each address once, in random order
   linerate send -i veth0 -r 1Gbps --for 10s 'IP(dst=\"10.0.0.2\")/UDP()/Raw(size=\"imix\")'
                                                        a load of mixed sizes
+  linerate send -i veth0 -r 100k -c 1M --threads 2 'IP(src=RandIP(\"10.0.0.0/8\"), dst=\"10.0.0.2\")/UDP(sport=RandShort())'
+                                                       a million packets from anywhere, by two cores
 
 Options of TCP: options=[(\"MSS\", 1460), (\"SAckOK\", \"\"), (\"NOP\", None), (\"WScale\", 7)].
 Values: 80, 1024-65535, \"10.0.0.0/8\", [80, 443]; one after the other, or permute(...) each once in random
-order, random(...) any at any time. Lengths, checksums and addresses of the interface and of the next hop are filled in.";
+order, random(...) any at any time, as Scapy's RandShort() and its like. Text is a payload: TCP()/\"GET /\", \"x\"*100.
+ICMP carries the packet that it is about: ICMP(type=3, code=1)/IP()/UDP(). Lengths, checksums
+and addresses of the interface and of the next hop are filled in.";
 
 #[cfg(test)]
 mod tests {

@@ -45,6 +45,7 @@ pub(super) fn run(args: &SendArgs) -> Result<Outcome> {
     let wait = || output::tell("asking the next hop for its hardware address");
     let template = patience::with_a_word(patience::SOON, wait, compile)
         .map_err(|error| usage(format!("packets: {error}")))?;
+    template.notes().iter().for_each(output::tell);
     let count = count(args, &template)?;
     let plan = Plan { template: &template, pace, count, duration: args.duration, threads };
     if args.show.is_some() {

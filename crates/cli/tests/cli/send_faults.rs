@@ -7,7 +7,7 @@ use linerate_lab::{Child, Host, Lab, Offload, need};
 use serde_json::Value;
 
 use crate::send::send;
-use crate::support::{Finished, LINERATE, finish, linerate, quiet_pair, start, wait};
+use crate::support::{Finished, LINERATE, finish, quiet_pair, start, wait};
 
 const BACKENDS: [&str; 5] = ["live", "xdp", "ring", "mmsg", "socket"];
 
@@ -240,14 +240,4 @@ fn a_terminal_shows_how_far_it_is() {
     let done = finish(command.args(["-qec", &line, "/dev/null"]).stdin(Stdio::null())).success();
     assert!(done.stdout.contains(" packets  ") && done.stdout.contains("/s"), "{done:?}");
     assert!(done.stdout.contains("packets sent in"), "{done:?}");
-}
-
-#[test]
-fn threads_are_refused_by_ways_out_that_have_one() {
-    for backend in ["xdp", "ring", "mmsg", "socket"] {
-        let args = ["send", "-i", "lo", "--threads", "2", "--backend", backend, PACKETS];
-        let done = linerate(args);
-        assert_eq!(done.code(), 1, "{done:?}");
-        assert!(done.stderr.contains("leave out --threads"), "{backend}: {done:?}");
-    }
 }

@@ -52,6 +52,26 @@ fn two_threads_send_each_combination_once_by_two_queues() {
 }
 
 #[test]
+fn two_threads_share_the_packets_by_every_way_out() {
+    if !need::root() || !need::program("tshark", "tshark") {
+        return;
+    }
+    let threads = cpu::allowed().expect("cores").len().min(2).to_string();
+    let plan = Lab::plan().host("a").host("b").quiet().without_offloads().queues(2);
+    let lab = plan.build().expect("a lab");
+    let folder = tempfile::tempdir().unwrap();
+    let packets = "Ether(dst=\"02:00:00:00:00:99\")/IP(dst=permute(\"10.64.0.0/21\"))/UDP(sport=9, dport=9)/Raw(size=random(0-900))";
+    for backend in ["xdp", "ring", "mmsg", "socket"] {
+        let file = folder.path().join(format!("{backend}.pcapng"));
+        let args = ["--backend", backend, "--threads", &threads, "-r", "20k", "--json", packets];
+        let done = sent_to(&lab, &file, &args);
+        let summary = done.json();
+        assert_eq!((&summary["sent"], &summary["end"]), (&2048.into(), &"complete".into()));
+        assert_unique(&file, &["ip.dst"], 2048);
+    }
+}
+
+#[test]
 fn frames_of_user_space_have_any_size() {
     let Some(lab) = live_pair() else { return };
     if !need::program("tshark", "tshark") {

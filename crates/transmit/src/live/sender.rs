@@ -5,12 +5,13 @@ use std::panic::resume_unwind;
 use std::thread;
 use std::time::Duration;
 
-use linerate_base::{Error, ErrorKind, Result, SinkStats};
+use linerate_base::{Result, SinkStats};
 use linerate_sys::cpu;
 
 use super::Stamp;
 use super::device::Device;
 use super::share::{Progress, Share};
+use crate::crew::cores;
 use crate::handover::{End, Report};
 use crate::pacing::{Gaps, wire_bits};
 use crate::run::{Plan, Watch};
@@ -138,20 +139,4 @@ fn elapsed(shares: &[Progress]) -> Duration {
     let began = shares.iter().map(|share| share.began).filter(|began| *began > 0).min();
     let ended = shares.iter().map(|share| share.ended).max();
     Duration::from_nanos(began.zip(ended).map_or(0, |(began, ended)| ended.saturating_sub(began)))
-}
-
-/// A core for each of several threads.
-fn cores(threads: usize) -> Result<Vec<usize>> {
-    let mut cores = if threads > 1 { cpu::allowed()? } else { Vec::new() };
-    if threads > cores.len().max(1) {
-        let answered = format!("this process may use {} cores", cores.len());
-        return Err(Error::new(
-            ErrorKind::Invalid,
-            format!("send with {threads} threads"),
-            answered,
-        )
-        .advise("a thread that sends live frames needs a core of its own"));
-    }
-    cores.truncate(threads);
-    Ok(cores)
 }

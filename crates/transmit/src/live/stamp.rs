@@ -71,7 +71,8 @@ impl Stamp {
             value(p, varying);
             varying.writes.iter().for_each(|write| self.write(p, write));
         }
-        for (index, checksum) in self.template.checksums().iter().enumerate() {
+        // Those that others cover come first.
+        for (index, checksum) in self.template.checksums().iter().enumerate().rev() {
             finish(p, index, checksum);
         }
     }
@@ -228,9 +229,7 @@ fn add_up(p: &mut Assembler, write: &Write) {
         shift(p, Alu::Lsh, R2, 8);
     }
     for checksum in &write.sums {
-        p.push(Instruction::load(Size::Double, R3, R10, slot(*checksum)));
-        p.push(Instruction::alu(Alu::Add, R3, R2));
-        p.push(Instruction::store(Size::Double, R10, slot(*checksum), R3));
+        add_to(p, *checksum, R2);
     }
 }
 
@@ -242,7 +241,7 @@ fn fold_once(p: &mut Assembler, to: Register, bits: u32) {
     p.push(Instruction::alu(Alu::Add, to, R4));
 }
 
-/// Stores a checksum.
+/// Stores a checksum, and adds it to those that cover it. Destroys R0, R1, R3 and R4.
 fn finish(p: &mut Assembler, index: usize, checksum: &Checksum) {
     p.push(Instruction::load(Size::Double, R1, R10, slot(index)));
     fold_once(p, R1, 32);
@@ -254,6 +253,16 @@ fn finish(p: &mut Assembler, index: usize, checksum: &Checksum) {
         p.push(Instruction::mov(R1, 0xffff));
         p.place(some);
     }
+    for outer in &checksum.within {
+        add_to(p, *outer, R1);
+    }
     p.push(Instruction::big_endian16(R1));
     p.push(Instruction::store(Size::Half, R8, checksum.at as i16, R1));
+}
+
+/// Adds a number to the sum of a checksum. Destroys R3.
+fn add_to(p: &mut Assembler, checksum: usize, number: Register) {
+    p.push(Instruction::load(Size::Double, R3, R10, slot(checksum)));
+    p.push(Instruction::alu(Alu::Add, R3, number));
+    p.push(Instruction::store(Size::Double, R10, slot(checksum), R3));
 }

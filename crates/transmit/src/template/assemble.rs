@@ -23,6 +23,8 @@ pub(super) struct Assembly<'a> {
     pub(super) size: Option<usize>,
     /// The checksums that cover what is of varying size.
     pub(super) tail_sums: Vec<usize>,
+    /// What users may want otherwise.
+    pub(super) notes: Vec<String>,
 }
 
 impl<'a> Assembly<'a> {
@@ -38,8 +40,9 @@ impl<'a> Assembly<'a> {
                     .advise(format!("packets have at most {LARGEST}")));
             }
         }
-        let (varying, tail_sums) = (Vec::new(), Vec::new());
-        let mut assembly = Self { layers, surroundings, frame, varying, size: None, tail_sums };
+        let (varying, tail_sums, notes) = (Vec::new(), Vec::new(), Vec::new());
+        let mut assembly =
+            Self { layers, surroundings, frame, varying, size: None, tail_sums, notes };
         assembly.add_size();
         for (index, placed) in layers.iter().enumerate() {
             for field in placed.layer.fields.iter().filter(|field| field.bits > 0) {
@@ -133,35 +136,81 @@ impl<'a> Assembly<'a> {
         }
     }
 
-    fn destination_mac(&self, index: usize, placed: &Placed) -> Result<[u8; 6]> {
-        let carried = self.layers[index + 1..].iter().find(|l| l.layer.role != Role::Link);
-        let Some(carried) = carried else { return Ok(BROADCAST) };
-        let address = match carried.layer.role {
-            Role::Ipv4 => IpAddr::V4(Ipv4Addr::from_bits(destination(carried) as u32)),
-            Role::Ipv6 => IpAddr::V6(Ipv6Addr::from_bits(destination(carried))),
-            _ => return Ok(BROADCAST),
+    fn destination_mac(&mut self, index: usize, placed: &Placed) -> Result<[u8; 6]> {
+        let layers = self.layers;
+        let carried = layers[index + 1..].iter().find(|l| l.layer.role != Role::Link);
+        let destinations = carried.and_then(destinations);
+        let (Some(carried), Some((destination, count))) = (carried, destinations) else {
+            return Ok(self.broadcast(carried));
         };
-        if let Some(group) = group(address) {
-            return Ok(group);
+        // Nobody answers at the first address of a network.
+        let address = (0..count.min(FIRST))
+            .map(&destination)
+            .find(|address| self.surroundings.may_be_neighbour(*address))
+            .unwrap_or_else(|| destination(0));
+        if let Some(mac) = group(address) {
+            self.note_shared(carried, count, address, mac);
+            return Ok(mac);
         }
-        self.surroundings.next_hop(address).map_err(|error| {
+        let hop = self.surroundings.next_hop(address).map_err(|error| {
             let message = format!("no hardware address for {address}: {}", error.answered());
             Error::at(&placed.place, message)
                 .advise("say where packets go first: Ether(dst=\"02:00:00:00:00:01\")")
-        })
+        })?;
+        if hop.address == address {
+            self.note_shared(carried, count, address, hop.mac);
+        }
+        Ok(hop.mac)
+    }
+
+    /// Where packets go that lead nowhere. ARP asks everybody.
+    fn broadcast(&mut self, carried: Option<&Placed>) -> [u8; 6] {
+        let is_question =
+            |carried: &Placed| carried.layer.role == Role::Arp && carried.values("op").is_none();
+        if !carried.is_some_and(is_question) {
+            let note = "Ether.dst: all on the wire (ff:ff:ff:ff:ff:ff), as the packets name nobody; \
+                        Ether(dst=...) does";
+            self.notes.push(note.into());
+        }
+        BROADCAST
+    }
+
+    /// Destinations on the wire itself have hardware addresses of their own; frames have one.
+    fn note_shared(&mut self, carried: &Placed, count: u64, of: IpAddr, mac: [u8; 6]) {
+        if count > 1 && mac != [0; 6] {
+            let mac = mac.map(|byte| format!("{byte:02x}")).join(":");
+            let (path, count) = (carried.path("dst"), shown(count));
+            self.notes.push(format!(
+                "Ether.dst: {mac}, that of {of}, for all {count} values of {path}; Ether(dst=...) names another"
+            ));
+        }
     }
 }
 
 const BROADCAST: [u8; 6] = [0xff; 6];
 
-/// Where a network layer's first packet goes.
-fn destination(placed: &Placed) -> u128 {
+/// Among so many of the first destinations one is looked for that may have a neighbour.
+const FIRST: u64 = 4;
+
+/// The network layer's destination of each number, and how many there are; `None` of a layer that has none.
+fn destinations(placed: &Placed) -> Option<(impl Fn(u64) -> IpAddr + '_, u64)> {
+    let to_address: fn(u128) -> IpAddr = match placed.layer.role {
+        Role::Ipv4 => |bits| IpAddr::V4(Ipv4Addr::from_bits(bits as u32)),
+        Role::Ipv6 => |bits| IpAddr::V6(Ipv6Addr::from_bits(bits)),
+        _ => return None,
+    };
     let default = placed.layer.fields.iter().find(|field| field.name == "dst");
-    match (placed.values("dst"), default.map(|field| field.default)) {
-        (Some(values), _) => values.space.at(0),
-        (None, Some(Default::Number(number))) => number,
+    let default = match default.map(|field| field.default) {
+        Some(Default::Number(number)) => number,
         _ => 0,
-    }
+    };
+    let space = placed.values("dst").map(|values| &values.space);
+    let count = space.map_or(1, |space| u64::try_from(space.count()).unwrap_or(u64::MAX));
+    Some((move |number| to_address(space.map_or(default, |space| space.at(number))), count))
+}
+
+fn shown(count: u64) -> String {
+    if count == u64::MAX { "2^64".into() } else { count.to_string() }
 }
 
 /// The hardware address of a group: RFC 1112, 6.4; RFC 2464, 7.

@@ -104,7 +104,7 @@ impl Size {
 /// A checksum of the Internet (RFC 1071). As in RFC 1624 only what varies is added up: the sum of the rest is
 /// known beforehand. Unlike there it does not follow from that of the packet before, so that packets can
 /// be made in any order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checksum {
     /// Where it stands in the frame, two bytes.
     pub at: usize,
@@ -112,17 +112,21 @@ pub struct Checksum {
     pub base: u16,
     /// A sum of zero is sent as all ones (RFC 768).
     pub zero_as_ones: bool,
+    /// The checksums that cover this one, as indexes of [`Template::checksums`](super::Template::checksums): those of
+    /// layers further out, such as that of an ICMP message about a packet.
+    pub within: Vec<usize>,
 }
 
 impl Checksum {
-    /// Puts the checksum into `frame`, `sum` being what the varying fields add.
+    /// Puts the checksum into `frame`, `sum` being what the varying fields add, and returns it.
     #[inline]
-    pub(super) fn put(&self, sum: u64, frame: &mut [u8]) {
+    pub(super) fn put(&self, sum: u64, frame: &mut [u8]) -> u16 {
         let mut checksum = !(fold(sum + u64::from(self.base)) as u16);
         if self.zero_as_ones && checksum == 0 {
             checksum = u16::MAX;
         }
         frame[self.at..self.at + 2].copy_from_slice(&checksum.to_be_bytes());
+        checksum
     }
 }
 

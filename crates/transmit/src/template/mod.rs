@@ -4,14 +4,16 @@
 //! Ether()/IP(dst="10.64.0.0/10")/TCP(dport=[80, 443], flags="S")/Raw(size=18)
 //! ```
 //! Layers and their fields have Scapy's names and defaults: Ether, Dot1Q, ARP, IP, IPv6, ICMP,
-//! ICMPv6EchoRequest, ICMPv6EchoReply, ICMPv6ND_NS, ICMPv6ND_NA and their address options, TCP, UDP, DNS
-//! (a query), Raw. Lengths, checksums, the interface's addresses and the next hop's are filled in where they are not
+//! ICMPv6EchoRequest, ICMPv6EchoReply, ICMPv6DestUnreach, ICMPv6PacketTooBig, ICMPv6TimeExceeded, ICMPv6ND_NS,
+//! ICMPv6ND_NA and their address options, TCP, UDP, DNS (a query), Raw. Messages of ICMP carry the packet that they are
+//! about: `IP()/ICMP(type=3, code=1)/IP()/UDP()`. Text in quotes is a layer of its own, as in `TCP()/"GET /"`. Lengths, checksums, the interface's addresses and the next hop's are filled in where they are not
 //! given; so is the Ethernet header.
 //!
 //! A field takes a constant (`80`, `"10.0.0.1"`), a range (`1024-65535`, or Scapy's `(1024, 65535)`), a
 //! prefix (`"10.0.0.0/8"`), or a list (`[80, 443]`, `"10.0.0.1, 10.0.0.9"`). Of several values it takes
 //! one after another; around them, `permute(...)` says each once in an order that looks random, `random(...)`
-//! any at any time, `seq(...)` what is meant anyway. Fields that are walked take every combination of their values
+//! any at any time, `seq(...)` what is meant anyway. Scapy's `RandShort()`, `RandIP("10.0.0.0/8")`, `RandNum(1, 9)` and
+//! their like are `random(...)` of these values, without any of all that the field can have. Fields that are walked take every combination of their values
 //! once before any comes again; those permuted are permuted together. Sizes in sequence change from packet to packet.
 //!
 //! TCP's options are written as Scapy has them, `[("MSS", 1460), ("NOP", None)]`. `DNSQR(qname=...)` takes a list of
@@ -37,7 +39,7 @@ mod walks;
 use compiled::Size;
 pub use compiled::{Checksum, Varying, Write};
 pub use error::{Error, Result};
-pub use surroundings::Surroundings;
+pub use surroundings::{NextHop, Surroundings};
 pub use values::Walk;
 pub(crate) use walks::{Step, Walks};
 
@@ -57,6 +59,7 @@ pub struct Template {
     checksums: Vec<Checksum>,
     size: Option<Size>,
     walks: Walks,
+    notes: Vec<String>,
 }
 
 impl Template {
@@ -112,6 +115,11 @@ impl Template {
         &self.checksums
     }
 
+    /// What was filled in that users may want otherwise, one line each, for them to read.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
     /// True when packets differ in their size.
     pub fn is_of_varying_size(&self) -> bool {
         self.size.is_some()
@@ -144,8 +152,10 @@ impl Template {
                 write.sums.iter().for_each(|checksum| sums[*checksum] += sum);
             }
         }
-        for (checksum, sum) in self.checksums.iter().zip(sums) {
-            checksum.put(sum, slot);
+        // Those that others cover come first.
+        for (index, checksum) in self.checksums.iter().enumerate().rev() {
+            let number = checksum.put(sums[index], slot);
+            checksum.within.iter().for_each(|outer| sums[*outer] += u64::from(number));
         }
         length
     }
@@ -179,5 +189,6 @@ fn build(
         tails: layers.last().map_or_else(Vec::new, |last| tails(&last.tails, before)),
         sums: assembly.tail_sums,
     });
-    Ok(Template { frame: assembly.frame, varying: assembly.varying, checksums, size, walks })
+    let Assembly { frame, varying, notes, .. } = assembly;
+    Ok(Template { frame, varying, checksums, size, walks, notes })
 }

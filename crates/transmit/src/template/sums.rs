@@ -8,10 +8,11 @@ use super::compiled::{Checksum, Tail, Write, fold};
 use super::layers::{Cover, Default, Role};
 use super::placed::Placed;
 
-/// The checksums of the packet, in the order of its layers; none of them covers another, as no layer with a
-/// checksum over its payload carries one. Tells the writes which of them they change.
+/// The checksums of the packet, in the order of its layers: one that covers others comes before them. Tells the writes
+/// which of them they change.
 pub(super) fn checksums(assembly: &mut Assembly<'_>) -> Vec<Checksum> {
     let mut checksums = Vec::new();
+    let mut all_covered: Vec<Covered> = Vec::new();
     for (index, placed) in assembly.layers.iter().enumerate() {
         let automatic = placed.layer.fields.iter().find_map(|field| match field.default {
             Default::Checksum(cover) if placed.values(field.name).is_none() => Some((field, cover)),
@@ -19,14 +20,18 @@ pub(super) fn checksums(assembly: &mut Assembly<'_>) -> Vec<Checksum> {
         });
         let Some((field, cover)) = automatic else { continue };
         let covered = Covered::new(assembly, index, placed, cover);
+        let at = placed.at + field.bit / 8;
+        let outer = all_covered.iter().enumerate().filter(|(_, outer)| outer.contains(at));
         let checksum = Checksum {
-            at: placed.at + field.bit / 8,
+            at,
+            within: outer.map(|(index, _)| index).collect(),
             base: covered.base(&assembly.frame),
             // RFC 768: a sum of zero is sent as all ones.
             zero_as_ones: cover == Cover::Pseudo(17),
         };
         covered.mark(assembly, checksums.len());
         checksums.push(checksum);
+        all_covered.push(covered);
     }
     checksums
 }
@@ -77,6 +82,11 @@ impl Covered {
         }
     }
 
+    /// True for a byte that is covered.
+    fn contains(&self, at: usize) -> bool {
+        self.ranges.iter().any(|range| range.contains(&at))
+    }
+
     fn base(&self, frame: &[u8]) -> u16 {
         let sum = Sum16BitWords::new().add_8bytes(self.constant.to_be_bytes());
         folded(&self.ranges.iter().fold(sum, |sum, range| sum.add_slice(&frame[range.clone()])))
@@ -84,12 +94,12 @@ impl Covered {
 
     fn mark(&self, assembly: &mut Assembly<'_>, checksum: usize) {
         for write in assembly.varying.iter_mut().flat_map(|varying| &mut varying.writes) {
-            if write.width > 0 && self.ranges.iter().any(|range| range.contains(&write.at)) {
+            if write.width > 0 && self.contains(write.at) {
                 write.sums.push(checksum);
             }
         }
         let tail = assembly.layers.last().map_or(0, |last| last.at + last.layer.length);
-        if self.ranges.iter().any(|range| range.contains(&tail)) {
+        if self.contains(tail) {
             assembly.tail_sums.push(checksum);
         }
         if let (Some(size), Some(add)) = (assembly.size, self.length) {

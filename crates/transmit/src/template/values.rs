@@ -31,6 +31,20 @@ pub(super) struct Values {
 const WALKS: &[(&str, Walk)] =
     &[("seq", Walk::Sequence), ("permute", Walk::Permutation), ("random", Walk::Random)];
 
+/// What Scapy calls any value of so many bits, 0 where it has to be said which values these are; a field with fewer bits
+/// has any of its own.
+const SCAPYS_RANDOM: &[(&str, usize)] = &[
+    ("RandByte", 8),
+    ("RandShort", 16),
+    ("RandInt", 32),
+    ("RandLong", 64),
+    ("RandIP", 32),
+    ("RandIP6", 128),
+    ("RandMAC", 48),
+    ("RandNum", 0),
+    ("RandChoice", 0),
+];
+
 /// Wherever packets of the Internet were measured, about these sizes of IP packets, in about these shares, were
 /// seen: 7 of 40 bytes, 4 of 576, 1 of 1500 ("simple IMIX").
 const IMIX: [u128; 12] = [40, 576, 40, 40, 576, 40, 1500, 40, 576, 40, 576, 40];
@@ -50,12 +64,17 @@ impl Reader<'_> {
     /// # Errors
     /// When the field cannot take them, or all of them are blocked.
     pub(super) fn read(&self, value: &Value) -> Result<Values> {
-        let (walk, inner) = walk(value)?;
         let mut spans = Vec::new();
         let mut mixed = false;
-        for value in inner {
-            mixed |= self.add(value, &mut spans)?;
-        }
+        let walk = if self.add_scapys_random(value, &mut spans)? {
+            Walk::Random
+        } else {
+            let (walk, inner) = walk(value)?;
+            for value in inner {
+                mixed |= self.add(value, &mut spans)?;
+            }
+            walk
+        };
         let space =
             if mixed { Space::with_repeats(&spans) } else { self.allowed(&Space::new(&spans)) };
         if space.count() == 0 {
@@ -76,6 +95,28 @@ impl Reader<'_> {
             Kind::Ipv6(true) => space.without(self.blocklist.ipv6()),
             _ => space.clone(),
         }
+    }
+
+    /// Adds what one of Scapy's random values stands for; false where it is none.
+    fn add_scapys_random(&self, value: &Value, spans: &mut Vec<Span>) -> Result<bool> {
+        let ValueKind::Call(call) = &value.kind else { return Ok(false) };
+        let Some((name, bits)) = SCAPYS_RANDOM.iter().find(|(name, _)| *name == call.name) else {
+            return Ok(false);
+        };
+        let given: Vec<_> = call.arguments.iter().map(|argument| &argument.value).collect();
+        match given[..] {
+            [] if *bits > 0 => spans.push(Span { first: 0, last: ones(self.bits().min(*bits)) }),
+            [first, last] if *name == "RandNum" => {
+                let (first, last) = pair(&[first.clone(), last.clone()], value)?;
+                spans.push(self.fitting(first, last, value)?);
+            }
+            _ => {
+                for value in given {
+                    self.add(value, spans)?;
+                }
+            }
+        }
+        Ok(true)
     }
 
     /// Adds what one value stands for; true when the same number may come more than once.
@@ -142,7 +183,7 @@ impl Reader<'_> {
                 None => range(|text| text.parse().ok()),
             },
             Kind::Flags(letters) => flags(letters, text).map(Span::one),
-            Kind::Mac => range(mac),
+            Kind::Mac => macs(text).or_else(|| range(mac)),
             Kind::Ipv4(_) => addresses(text).filter(|(_, is_ipv6)| !is_ipv6).map(|(span, _)| span),
             Kind::Ipv6(_) => addresses(text).filter(|(_, is_ipv6)| *is_ipv6).map(|(span, _)| span),
             Kind::Size => range(|text| text.parse().ok()),
@@ -151,13 +192,17 @@ impl Reader<'_> {
     }
 
     fn fitting(&self, first: u128, last: u128, value: &Value) -> Result<Span> {
-        let bits = if matches!(self.field.kind, Kind::Size) { 16 } else { self.field.bits };
-        let largest = u128::MAX >> (128 - bits);
+        let bits = self.bits();
+        let largest = ones(bits);
         if last > largest {
             let message = format!("{} has {bits} bits: at most {}", self.path, self.shown(largest));
             return Err(Error::at(&value.place, message));
         }
         Ok(Span { first, last })
+    }
+
+    fn bits(&self) -> usize {
+        if matches!(self.field.kind, Kind::Size) { 16 } else { self.field.bits }
     }
 
     fn shown(&self, number: u128) -> String {
@@ -178,7 +223,11 @@ impl Reader<'_> {
             Kind::Flags(letters) => {
                 format!("write letters of {letters}, such as \"{}\"", &letters[1..2])
             }
-            Kind::Mac => "write six bytes in hexadecimal: \"02:00:00:00:00:01\"".into(),
+            Kind::Mac => {
+                "write six bytes in hexadecimal, \"02:00:00:00:00:01\", with a prefix's length, \
+                          \"02:00:00:00:00:00/24\", or a range of two"
+                    .into()
+            }
             Kind::Ipv4(_) => "write an address, a prefix or a range: \"10.0.0.0/8\"".into(),
             Kind::Ipv6(_) => "write an address, a prefix or a range: \"2001:db8::/64\"".into(),
             Kind::Size => "write bytes, a range (18-1400) or \"imix\"".into(),
@@ -212,6 +261,25 @@ pub(super) fn walk(value: &Value) -> Result<(Walk, Vec<&Value>)> {
 
 fn flags(letters: &str, text: &str) -> Option<u128> {
     text.chars().try_fold(0, |flags, letter| Some(flags | 1 << letters.find(letter)?))
+}
+
+/// `bits` ones.
+fn ones(bits: usize) -> u128 {
+    u128::MAX >> (128 - bits)
+}
+
+/// A prefix of hardware addresses: `02:00:00:00:00:00/24`, or as Scapy has it, `02:00:00:*:*:*`.
+fn macs(text: &str) -> Option<Span> {
+    let (address, length) = match text.split_once('/') {
+        Some((address, length)) => (address.to_owned(), length.parse().ok()?),
+        None => {
+            let bytes = text.trim_end_matches(":*");
+            let any = (text.len() - bytes.len()) / ":*".len();
+            (bytes.to_owned() + &":0".repeat(any), 48_u32.checked_sub(8 * any as u32)?)
+        }
+    };
+    (length <= 48).then_some(())?;
+    Some(Span::prefix(mac(&address)?, length, 48))
 }
 
 fn mac(text: &str) -> Option<u128> {

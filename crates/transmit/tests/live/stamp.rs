@@ -5,7 +5,7 @@ use linerate_bpf::extended::{Assembler, Instruction, Size};
 use linerate_lab::need;
 use linerate_sys::bpf::{Map, MapSpec, Program, ProgramKind, ProgramSpec, TestRun};
 use linerate_transmit::live::Stamp;
-use linerate_transmit::template::Surroundings;
+use linerate_transmit::template::{NextHop, Surroundings};
 use linerate_transmit::{Blocklist, Template};
 use proptest::prelude::*;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -26,8 +26,12 @@ impl Surroundings for Nowhere {
         Some(Ipv6Addr::LOCALHOST)
     }
 
-    fn next_hop(&self, _: IpAddr) -> linerate_base::Result<[u8; 6]> {
-        Ok([2, 0, 0, 0, 0, 2])
+    fn next_hop(&self, address: IpAddr) -> linerate_base::Result<NextHop> {
+        Ok(NextHop { address, mac: [2, 0, 0, 0, 0, 2] })
+    }
+
+    fn may_be_neighbour(&self, _: IpAddr) -> bool {
+        true
     }
 }
 
@@ -96,6 +100,9 @@ const TEMPLATES: &[&str] = &[
      IPv6(dst=random('2001:db8::/64'), src=permute('2001:db8::/96'), fl=random(0-0xfffff), tc=random(0-255), hlim=1-255)/UDP(dport=9)",
     "IPv6(dst=['2001:db8::1', '2001:db8::ffff:0:0:7-2001:db8::ffff:0:0:8'])/ICMPv6EchoRequest(id=0-9, seq=random(0-65535), data='abc')",
     "IP(dst='192.0.2.1')/UDP(sport=0-65535)/DNS(id=random(0-65535), rd=0-1)",
+    "IP(dst='192.0.2.1')/ICMP(type=3, code=0-3)/IP(src='192.0.2.1', dst=permute('10.0.0.0/16'), id=RandShort())/\
+     UDP(sport=random(0-65535))/'odd'",
+    "IPv6(dst='2001:db8::1')/ICMPv6TimeExceeded()/IPv6(dst=random('2001:db8::/64'), hlim=0-1)/TCP(seq=RandInt())/'x'",
     "ARP(pdst='10.9.0.0/24', hwsrc=random('02:00:00:00:00:00-02:00:00:00:ff:ff'))",
 ];
 

@@ -52,6 +52,7 @@ const SHAPES: &[&str] = &[
     "IP(dst='B4')/UDP(sport=random(1024-65535))/DNS(id=0-99, qd=DNSQR(qname=['a.example', 'bc.example.org'], qtype='AAAA'))",
     "IP(dst='B4')/UDP(sport=permute(1024-1223))/Raw(size=random(1-1472))",
     "IPv6(dst='B6')/UDP(dport=9)/Raw(size='imix')",
+    "IP(dst='B4')/ICMP(type=3, code=1)/IP(src='B4', dst=permute('10.9.9.0/24'))/UDP(sport=RandShort())/'odd'",
     "ARP(pdst=permute('10.9.9.0/24'), op=[1, 2])",
 ];
 

@@ -81,6 +81,7 @@ pub(crate) const TEMPLATES: &[&str] = &[
     "IPv6(dst=\"ff02::1\")/ICMPv6ND_NS(tgt=\"2001:db8::/64\")/ICMPv6NDOptSrcLLAddr()",
     "IPv6(dst=\"ff02::1\")/ICMPv6ND_NA(tgt=\"2001:db8::1\", S=0-1)/ICMPv6NDOptDstLLAddr(lladdr=[\"02:00:00:00:00:01\", \"02:00:00:00:00:02\"])",
     "IP(dst=\"192.0.2.53\")/UDP(sport=random(1024-65535))/DNS(id=0-65535, rd=0-1, qd=DNSQR(qname=\"example.org\", qtype=\"AAAA\"))",
+    "IP(dst=\"192.0.2.1\")/ICMP(type=3, code=0-15)/IP(dst=permute(\"10.9.0.0/16\"), id=RandShort())/UDP(sport=1-9)",
     "Ether()/ARP(pdst=\"10.9.0.0/24\")",
 ];
 

@@ -210,3 +210,30 @@ fn names_behind_an_odd_number_of_bytes_have_right_checksums() {
         .collect();
     assert_eq!(sizes.len(), 2);
 }
+
+/// All packets of a text whose destination is known.
+fn payloads(text: &str) -> Vec<u8> {
+    packet(&template(&format!("IP(dst='192.0.2.7')/UDP()/{text}")), 0)[42..].to_vec()
+}
+
+#[test]
+fn text_is_a_payload() {
+    assert_eq!(payloads("'GET / HTTP/1.0\\r\\n'"), b"GET / HTTP/1.0\r\n");
+    for text in ["b'ab'*3", "Raw('ab'*3)", "Raw(load='ababab')", "'ab'*2/'ab'"] {
+        assert_eq!(payloads(text), b"ababab", "{text}");
+    }
+}
+
+#[test]
+fn hardware_addresses_come_in_prefixes_ranges_and_lists() {
+    for (values, count) in [
+        ("'02:00:00:00:00:00/40'", 256),
+        ("'02:00:00:00:*:*'", 65_536),
+        ("'02:00:00:00:00:01-02:00:00:00:00:05'", 5),
+        ("['02:00:00:00:00:01', '02:00:00:00:01:00/44']", 17),
+    ] {
+        let template = template(&format!("Ether(src={values})/IP(dst='192.0.2.7')/UDP()"));
+        assert_eq!(template.count(), count, "{values}");
+        check(&packet(&template, count as u64 - 1));
+    }
+}

@@ -3,13 +3,15 @@
 mod checked;
 mod errors;
 mod fields;
+mod filled;
+mod messages;
 mod rewritten;
 mod walks;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use linerate_base::{Error, ErrorKind, Result};
-use linerate_transmit::template::{self, Surroundings};
+use linerate_transmit::template::{self, NextHop, Surroundings};
 use linerate_transmit::{Blocklist, Template};
 
 /// A host with both kinds of addresses and a gateway for those of documentation (RFC 5737).
@@ -31,13 +33,22 @@ impl Surroundings for Host {
         Some(Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 1))
     }
 
-    fn next_hop(&self, destination: IpAddr) -> Result<[u8; 6]> {
+    fn next_hop(&self, destination: IpAddr) -> Result<NextHop> {
         match destination {
             IpAddr::V4(address) if address.octets()[0] == 127 => {
                 Err(Error::new(ErrorKind::NotFound, "find a route", "there is no route"))
             }
-            _ => Ok(GATEWAY),
+            // Neighbours, each with the end of its address.
+            IpAddr::V4(address) if address.octets()[0] == 10 => {
+                let [_, a, b, c] = address.octets();
+                Ok(NextHop { address: destination, mac: [2, 0, 10, a, b, c] })
+            }
+            _ => Ok(NextHop { address: Ipv4Addr::new(10, 9, 0, 254).into(), mac: GATEWAY }),
         }
+    }
+
+    fn may_be_neighbour(&self, address: IpAddr) -> bool {
+        !matches!(address, IpAddr::V4(v4) if matches!(v4.octets(), [10, 9, 0, 0 | 1 | 255]))
     }
 }
 

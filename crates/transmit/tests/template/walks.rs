@@ -80,6 +80,27 @@ fn random_values_are_drawn_for_each_packet_and_field() {
 }
 
 #[test]
+fn scapys_random_values_are_random_within_the_field() {
+    for (field, smallest, largest) in [
+        ("UDP(sport=RandShort())", 0, 65_535),
+        ("UDP(sport=RandByte())", 0, 255),
+        ("UDP(sport=RandInt())", 0, 65_535),
+        ("UDP(sport=RandNum(20, 30))", 20, 30),
+        ("UDP(sport=RandChoice(7, 9))", 7, 9),
+    ] {
+        let template = template(&format!("IP(dst='192.0.2.1')/{field}"));
+        let found = template.varying()[0].values.clone();
+        assert_eq!(template.varying()[0].walk, Walk::Random, "{field}");
+        let spans = found.spans();
+        assert_eq!((spans[0].first, found.largest()), (smallest, Some(largest)), "{field}");
+    }
+    let text =
+        "Ether(src=RandMAC('02:00:00:*:*:*'))/IP(src=RandIP(), dst=RandIP('192.0.2.0/24'))/UDP()";
+    let counts = template(text).varying().iter().map(|v| v.values.count()).collect::<Vec<_>>();
+    assert_eq!(counts, [1 << 24, 1 << 32, 1 << 8]);
+}
+
+#[test]
 fn the_seed_decides() {
     let text = "IP(dst=permute('10.0.0.0/16'))/UDP(sport=random(0-65535))";
     let with = |seed| Template::compile(text, &Host, &Blocklist::default(), seed).unwrap();

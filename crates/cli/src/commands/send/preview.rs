@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use linerate::base::Result;
 use linerate::transmit::Outlet;
-use linerate::transmit::template::Surroundings;
+use linerate::transmit::template::{NextHop, Surroundings};
 
 use crate::output;
 
@@ -24,13 +24,17 @@ impl Surroundings for Preview {
         self.0.ipv6()
     }
 
-    fn next_hop(&self, destination: IpAddr) -> Result<[u8; 6]> {
-        let (hop, known) = self.0.neighbour(destination)?;
+    fn next_hop(&self, destination: IpAddr) -> Result<NextHop> {
+        let (address, known) = self.0.neighbour(destination)?;
         if known.is_none() {
             output::tell(format_args!(
-                "the hardware address of {hop} is asked for when sending; 00:00:00:00:00:00 stands for it here"
+                "the hardware address of {address} is asked for when sending; 00:00:00:00:00:00 stands for it here"
             ));
         }
-        Ok(known.unwrap_or_default())
+        Ok(NextHop { address, mac: known.unwrap_or_default() })
+    }
+
+    fn may_be_neighbour(&self, address: IpAddr) -> bool {
+        self.0.may_be_neighbour(address)
     }
 }

@@ -14,10 +14,19 @@ pub(super) const ICMP: Layer = Layer {
         Field::number("seq", 48, 16, 0),
     ],
     numbers: &[(Carrier::Network, 1)],
-    role: Role::Transport,
+    role: Role::Message,
 };
 
-const TYPES: &[(&str, u64)] = &[("echo-reply", 0), ("echo-request", 8)];
+/// RFC 792; RFC 1256.
+const TYPES: &[(&str, u64)] = &[
+    ("echo-reply", 0),
+    ("dest-unreach", 3),
+    ("source-quench", 4),
+    ("redirect", 5),
+    ("echo-request", 8),
+    ("time-exceeded", 11),
+    ("parameter-problem", 12),
+];
 
 /// ICMPv6's number as a protocol.
 const ICMPV6: u8 = 58;
@@ -43,6 +52,29 @@ pub(super) const ECHO_REQUEST: Layer = echo(
 pub(super) const ECHO_REPLY: Layer = echo(
     "ICMPv6EchoReply",
     &[Field::number("type", 0, 8, 129), CODE, CHECKSUM, ID, SEQUENCE, DATA],
+);
+
+/// A message about a packet, whose second word has this one field.
+const fn about(name: &'static str, fields: &'static [Field]) -> Layer {
+    Layer { name, length: 8, fields, numbers: CARRIED, role: Role::Message }
+}
+
+/// RFC 4443, 3.1.
+pub(super) const UNREACHABLE: Layer = about(
+    "ICMPv6DestUnreach",
+    &[Field::number("type", 0, 8, 1), CODE, CHECKSUM, Field::number("unused", 32, 32, 0)],
+);
+
+/// RFC 4443, 3.2.
+pub(super) const TOO_BIG: Layer = about(
+    "ICMPv6PacketTooBig",
+    &[Field::number("type", 0, 8, 2), CODE, CHECKSUM, Field::number("mtu", 32, 32, 1280)],
+);
+
+/// RFC 4443, 3.3.
+pub(super) const TIME_EXCEEDED: Layer = about(
+    "ICMPv6TimeExceeded",
+    &[Field::number("type", 0, 8, 3), CODE, CHECKSUM, Field::number("unused", 32, 32, 0)],
 );
 
 /// RFC 4861, 4.3.

@@ -20,7 +20,7 @@ pub(super) const IP: Layer = Layer {
         Field::new("src", 96, 32, Kind::Ipv4(false), Default::SourceIpv4),
         Field::new("dst", 128, 32, Kind::Ipv4(true), Default::Number(0x7f00_0001)),
     ],
-    numbers: &[(Carrier::Link, 0x0800), (Carrier::Network, 4)],
+    numbers: &[(Carrier::Link, 0x0800), (Carrier::Network, 4), (Carrier::Message, 0)],
     role: Role::Ipv4,
 };
 
@@ -38,6 +38,6 @@ pub(super) const IPV6: Layer = Layer {
         Field::new("src", 64, 128, Kind::Ipv6(false), Default::SourceIpv6),
         Field::new("dst", 192, 128, Kind::Ipv6(true), Default::Number(1)),
     ],
-    numbers: &[(Carrier::Link, 0x86dd), (Carrier::Network, 41)],
+    numbers: &[(Carrier::Link, 0x86dd), (Carrier::Network, 41), (Carrier::Message, 0)],
     role: Role::Ipv6,
 };

@@ -31,6 +31,8 @@ pub(super) enum Role {
     Ipv4,
     Ipv6,
     Transport,
+    /// A message of ICMP, which may carry the beginning of a packet that it is about.
+    Message,
     /// A message that only counts when it has never been forwarded (RFC 4861, 7.1).
     Discovery,
     Payload,
@@ -43,6 +45,8 @@ pub(super) enum Carrier {
     Link,
     /// By an IP protocol number.
     Network,
+    /// Carries a packet of its own version of IP, and does not name it.
+    Message,
     /// Does not name it.
     Any,
 }
@@ -53,6 +57,7 @@ impl Role {
         match self {
             Self::Link => Carrier::Link,
             Self::Ipv4 | Self::Ipv6 => Carrier::Network,
+            Self::Message => Carrier::Message,
             _ => Carrier::Any,
         }
     }
@@ -155,6 +160,9 @@ const ALL: &[&Layer] = &[
     &icmp::ICMP,
     &icmp::ECHO_REQUEST,
     &icmp::ECHO_REPLY,
+    &icmp::UNREACHABLE,
+    &icmp::TOO_BIG,
+    &icmp::TIME_EXCEEDED,
     &icmp::SOLICITATION,
     &icmp::ADVERTISEMENT,
     &icmp::SOURCE_OPTION,

@@ -8,7 +8,7 @@ pub(super) enum Token {
     Name(String),
     Number(u128),
     Text(Vec<u8>),
-    /// One of `( ) [ ] , / = -`.
+    /// One of `( ) [ ] , / = - *`.
     Mark(char),
     End,
 }
@@ -63,7 +63,7 @@ impl Lexer<'_> {
             Some(c) if c.is_ascii_alphabetic() || c == '_' => {
                 Ok(Token::Name(self.take(|c| c.is_ascii_alphanumeric() || c == '_')))
             }
-            Some(mark @ ('(' | ')' | '[' | ']' | ',' | '/' | '=' | '-')) => {
+            Some(mark @ ('(' | ')' | '[' | ']' | ',' | '/' | '=' | '-' | '*')) => {
                 self.at += 1;
                 Ok(Token::Mark(mark))
             }

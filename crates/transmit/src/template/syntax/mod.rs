@@ -2,11 +2,14 @@
 //!
 //! ```text
 //! expression = layer { "/" layer }
-//! layer      = name "(" [ argument { "," argument } ] ")"
+//! layer      = call | text
+//! call       = name "(" [ argument { "," argument } ] ")"
 //! argument   = [ name "=" ] value
-//! value      = number [ "-" number ] | text | "None" | "[" values "]" | "(" values ")" | layer
+//! value      = number [ "-" number ] | text | "None" | "[" values "]" | "(" values ")" | call
+//! text       = quoted [ "*" number ]
 //! ```
-//! Text is in quotes of either kind, with Python's escapes. A pair of numbers in parentheses is a range where numbers
+//! Quotes are of either kind, with Python's escapes; text times a number is so often repeated. As a layer it is the load
+//! of `Raw`. A pair of numbers in parentheses is a range where numbers
 //! are taken, as Scapy has it.
 
 mod lexer;

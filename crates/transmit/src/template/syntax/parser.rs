@@ -7,12 +7,15 @@ use crate::template::error::{Error, Result};
 /// How deep lists and calls may lie in one another: far deeper than any packet needs.
 const DEPTH: usize = 8;
 
+/// Bytes that a text has at most when it is repeated: no packet has more.
+const LONGEST: usize = u16::MAX as usize;
+
 /// The layers of an expression, the outermost first, at least one.
 pub(in crate::template) fn parse(text: &str) -> Result<Vec<Call>> {
     let mut parser = Parser { tokens: tokens(text)?, at: 0, depth: 0 };
-    let mut layers = vec![parser.call()?];
+    let mut layers = vec![parser.layer()?];
     while parser.skip('/') {
-        layers.push(parser.call()?);
+        layers.push(parser.layer()?);
     }
     match parser.peek() {
         Token::End => Ok(layers),
@@ -56,6 +59,16 @@ impl Parser {
 
     fn expected(&self, what: &str) -> Error {
         Error::at(&self.place(), format!("expected {what}"))
+    }
+
+    /// Text is the load of a layer without a name.
+    fn layer(&mut self) -> Result<Call> {
+        if !matches!(self.peek(), Token::Text(_)) {
+            return self.call();
+        }
+        let value = self.value()?;
+        let place = value.place.clone();
+        Ok(Call { name: "Raw".into(), place, arguments: vec![Argument { name: None, value }] })
     }
 
     fn call(&mut self) -> Result<Call> {
@@ -106,7 +119,7 @@ impl Parser {
             Token::Text(text) => {
                 let text = text.clone();
                 self.next();
-                ValueKind::Text(text)
+                ValueKind::Text(self.repeated(text)?)
             }
             Token::Mark('[') => ValueKind::List(self.values('[', ']')?),
             Token::Mark('(') => ValueKind::Tuple(self.values('(', ')')?),
@@ -122,6 +135,20 @@ impl Parser {
             (Token::Number(number), _) => Ok(number),
             (_, place) => Err(Error::at(&place, "expected a number")),
         }
+    }
+
+    /// The text as often as a number behind it says.
+    fn repeated(&mut self, text: Vec<u8>) -> Result<Vec<u8>> {
+        if !self.skip('*') {
+            return Ok(text);
+        }
+        let place = self.place();
+        let times = usize::try_from(self.number()?).unwrap_or(usize::MAX);
+        if text.len().saturating_mul(times) > LONGEST {
+            let message = format!("no packet holds so much text: at most {LONGEST} bytes");
+            return Err(Error::at(&place, message));
+        }
+        Ok(text.repeat(times))
     }
 
     fn numbers(&mut self) -> Result<ValueKind> {
@@ -189,6 +216,15 @@ mod tests {
     }
 
     #[test]
+    fn text_is_a_layer_and_can_be_repeated() {
+        let layers = parse("IP()/'ab'*3").unwrap();
+        let [raw] = &layers[1].arguments[..] else { panic!("{layers:?}") };
+        assert_eq!((layers[1].name.as_str(), &raw.name), ("Raw", &None));
+        assert_eq!(raw.value, Value { kind: ValueKind::Text(b"ababab".to_vec()), place: 5..11 });
+        assert_eq!(parse("IP()/''*99999999999").unwrap()[1].place, 5..19);
+    }
+
+    #[test]
     fn mistakes_are_pointed_at() {
         for (text, place, message) in [
             ("", 0..0, "expected a layer"),
@@ -201,6 +237,8 @@ mod tests {
             ("IP(ttl=[1 2])", 10..11, "expected `,` or `]`"),
             ("IP(ttl=1-a)", 9..10, "expected a number"),
             ("IP(ttl=(1 2))", 10..11, "expected `,` or `)`"),
+            ("IP()/'ab'*'c'", 10..13, "expected a number"),
+            ("IP()/'ab'*40000", 10..15, "no packet holds so much text"),
         ] {
             let error = parse(text).unwrap_err();
             assert_eq!(
@@ -214,7 +252,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_makes_it_panic(text in "([A-Za-z0-9_]{0,3}|[\\[\\](),/=\"'\\\\-]|\\PC){0,40}") {
+        fn no_text_makes_it_panic(text in "([A-Za-z0-9_]{0,3}|[\\[\\](),/=*\"'\\\\-]|\\PC){0,40}") {
             if let Err(error) = parse(&text) {
                 prop_assert!(!error.within(&text).to_string().is_empty());
             }
