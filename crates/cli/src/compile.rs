@@ -11,6 +11,7 @@ use linerate::capture::{self, MAX_SNAPLEN};
 use linerate::exec::Engine;
 use linerate::filter::{self, ErrorKind, Filter, Options, Target};
 
+use crate::args::LanguageArgs;
 use crate::exit::usage;
 use crate::resolver::SYSTEM;
 
@@ -38,20 +39,14 @@ pub(crate) struct ForCapture {
     pub(crate) note: Option<String>,
 }
 
-/// The text compiled for a live capture, on a network with this mask: for the kernel where it can take
+/// The text compiled for a live capture, by options for its network: for the kernel where it can take
 /// it, as part of a tap and of a socket, and for user space. Where only user space can, a note says why.
 ///
 /// # Errors
 /// Of usage, with the place in the text.
-pub(crate) fn for_capture(
-    text: &str,
-    link_type: LinkType,
-    snaplen: u32,
-    netmask: Option<Ipv4Addr>,
-) -> Result<ForCapture> {
-    let options = Options { netmask, ..options(link_type, snaplen) };
-    let user = compile(text, &Options { metadata: true, ..options })?;
-    let for_target = |target| filter::compile(text, &Options { target, ..options });
+pub(crate) fn for_capture(text: &str, options: &Options<'_>) -> Result<ForCapture> {
+    let user = compile(text, &Options { metadata: true, ..*options })?;
+    let for_target = |target| filter::compile(text, &Options { target, ..*options });
     let tap = for_target(Target::Tap).and_then(|filter| filter.predicate()).ok();
     let (kernel, note) = match for_target(Target::Kernel) {
         Ok(filter) => (Some(filter.program().clone()), None),
@@ -86,16 +81,21 @@ pub(crate) fn for_tap(text: &str, options: &Options<'_>) -> Result<Predicate> {
 ///
 /// # Errors
 /// Of usage, with the place in the text, when it does not compile for the interfaces known so far.
-pub(crate) fn for_savefile(text: &str, known: &[Interface]) -> Result<capture::Compile> {
+pub(crate) fn for_savefile(
+    text: &str,
+    language: LanguageArgs,
+    known: &[Interface],
+) -> Result<capture::Compile> {
     if text.trim().is_empty() {
         return Ok(Box::new(|_| Ok(None)));
     }
     for interface in known {
-        compile(text, &options(interface.link_type, MAX_SNAPLEN))?;
+        compile(text, &language.of(options(interface.link_type, MAX_SNAPLEN)))?;
     }
     let text = text.to_owned();
     Ok(Box::new(move |interface: &Interface| {
-        let filter = filter::compile(&text, &options(interface.link_type, MAX_SNAPLEN))?;
+        let options = language.of(options(interface.link_type, MAX_SNAPLEN));
+        let filter = filter::compile(&text, &options)?;
         Ok(Some(Arc::new(Engine::new(&filter)) as capture::UserFilter))
     }))
 }

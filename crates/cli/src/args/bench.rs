@@ -37,6 +37,9 @@ pub(crate) enum BenchName {
     /// Running filters over packets in the processor's caches and in memory, by each of our engines, against
     /// libpcap's interpreter.
     Filter,
+    /// Running up to 10,000 filters at once, each with its own verdict, against one after the other by libpcap's
+    /// interpreter, and against all of them joined by `or`.
+    Sets,
     /// Reading a savefile of 1 GB with a filter and counting, against tcpdump.
     Read,
     /// Capturing on a wire between two network namespaces, by each of our back ends, against tcpdump,

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use linerate::base::TimestampSource;
 use linerate::capture::{Backend, Directions, Prefix};
 
-use super::{PrintArgs, SaveArgs, SimulateArgs};
+use super::{LanguageArgs, PrintArgs, SaveArgs, SimulateArgs};
 use crate::units::{self, Threads};
 
 /// Capture live packets, and print or save them.
@@ -85,6 +85,9 @@ pub(crate) struct CaptureArgs {
     #[arg(short = 'F', long, value_name = "FILE")]
     pub(crate) filter_file: Option<PathBuf>,
 
+    #[command(flatten)]
+    pub(crate) language: LanguageArgs,
+
     /// Print the filter's program and stop; -dd as C, -ddd as numbers.
     #[arg(short = 'd', action = clap::ArgAction::Count)]
     pub(crate) dump: u8,
@@ -115,12 +118,24 @@ pub(crate) struct CaptureArgs {
     #[command(flatten)]
     pub(crate) save: SaveArgs,
 
+    /// Save the packets that a filter keeps to a file of their own, whose name says the format as with -w; may be
+    /// given many times, and a packet goes to every file whose filter keeps it.
+    #[arg(long, value_name = "FILE=FILTER", value_parser = split, help_heading = "Saving")]
+    pub(crate) split: Vec<(PathBuf, String)>,
+
     #[command(flatten)]
     pub(crate) simulate: SimulateArgs,
 
     /// The filter, as in pcap-filter(7); several words are joined by spaces.
     #[arg(value_name = "FILTER")]
     pub(crate) filter: Vec<OsString>,
+}
+
+/// A file and its filter.
+fn split(text: &str) -> Result<(PathBuf, String), String> {
+    let parts = text.split_once('=').filter(|(file, _)| !file.is_empty());
+    let (file, filter) = parts.ok_or("it takes a file's name, `=` and a filter")?;
+    Ok((file.into(), filter.into()))
 }
 
 /// An address or a prefix, as clap wants its errors.
@@ -206,6 +221,8 @@ Examples:
   linerate capture -i eth0 -w day.pcap -C 100 -W 10    a ring of ten files of 100 MB
   linerate capture -i eth0 -w %H%M.pcapng -G 60        a file a minute
   linerate capture -i eth0 --json port 53 | jq .       as JSON
+  linerate capture -i eth0 --split web.pcap='tcp port 80 or 443' --split dns.pcap='port 53'
+                                                       each kind to a file of its own
   linerate capture --simulate capture -w /data/f --for 30s
                                                        what the disk under /data sustains
   linerate capture -i eth1 --exclusive --threads auto -w mirror.pcapng

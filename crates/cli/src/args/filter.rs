@@ -3,6 +3,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::LanguageArgs;
 use crate::units;
 
 /// Compile a filter and show its program, or try it on a savefile.
@@ -33,13 +34,8 @@ pub(crate) struct FilterArgs {
     #[arg(short = 'O', long)]
     pub(crate) no_optimize: bool,
 
-    /// `vlan`, `mpls` and tunnels are only about what they are joined with by `and`, not about all that follows.
-    #[arg(long)]
-    pub(crate) scoped: bool,
-
-    /// Follow IPv6 extension headers; `tcp[...]`, `udp[...]` and `sctp[...]` are of IPv6 as well.
-    #[arg(long)]
-    pub(crate) ipv6: bool,
+    #[command(flatten)]
+    pub(crate) language: LanguageArgs,
 
     /// Compile for the kernel, as a live capture does, not for savefiles.
     #[arg(long)]

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{PrintArgs, SaveArgs};
+use super::{LanguageArgs, PrintArgs, SaveArgs};
 
 /// Read packets from savefiles, and print, count or save them.
 ///
@@ -27,6 +27,9 @@ pub(crate) struct ReadArgs {
     /// Read the filter from a file; words on the command line are then not looked at.
     #[arg(short = 'F', long, value_name = "FILE")]
     pub(crate) filter_file: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) language: LanguageArgs,
 
     #[command(flatten)]
     pub(crate) print: PrintArgs,

@@ -6,7 +6,7 @@ use linerate::transmit::Backend;
 use linerate::transmit::pacing::Rate;
 use linerate::transmit::replay::{PrefixMap, Speed};
 
-use super::PrintArgs;
+use super::{LanguageArgs, PrintArgs};
 use crate::units;
 
 /// Send the packets of savefiles again, as they were recorded or at a rate.
@@ -52,6 +52,9 @@ pub(crate) struct ReplayArgs {
     /// Read the filter from a file.
     #[arg(short = 'F', long, value_name = "FILE", conflicts_with = "filter")]
     pub(crate) filter_file: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) language: LanguageArgs,
 
     /// Pad packets that were cut when they were recorded with zeroes; without it they are skipped.
     #[arg(long)]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::DirectionArg;
+use super::{DirectionArg, LanguageArgs};
 use crate::units;
 
 /// Count packets and bytes by filter, in the kernel: no packet leaves it.
@@ -38,6 +38,9 @@ pub(crate) struct StatArgs {
     /// Read more filters from a file, one a line; `#` begins a comment.
     #[arg(short = 'F', long, value_name = "FILE")]
     pub(crate) filter_file: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) language: LanguageArgs,
 
     /// The filters, as in pcap-filter(7), each one argument; a packet counts for each that it matches.
     #[arg(value_name = "FILTER")]

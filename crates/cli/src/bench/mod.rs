@@ -25,6 +25,7 @@ mod row;
 mod runner;
 mod search;
 mod send;
+mod sets;
 mod wire;
 
 use std::fs;
@@ -44,6 +45,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Outcome> {
     let rows = match args.name {
         BenchName::Compile => compile::run(args)?,
         BenchName::Filter => filter::run(args)?,
+        BenchName::Sets => sets::run(args)?,
         BenchName::Read => read::run(args)?,
         BenchName::Capture => capture::run(args)?,
         BenchName::Send => send::run(args)?,

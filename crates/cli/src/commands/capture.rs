@@ -2,6 +2,7 @@
 
 mod running;
 mod simulated;
+mod split;
 
 use std::io::{self, IsTerminal};
 use std::net::Ipv4Addr;
@@ -10,6 +11,7 @@ use anyhow::{Context, Result};
 use linerate::base::LinkType;
 use linerate::bpf::classic::Program;
 use linerate::capture::{self, Backend, Config, Interrupt, Owned, Prefix};
+use linerate::filter::Options;
 use linerate::sys::capability::User;
 
 use crate::args::{CaptureArgs, InterfacesArgs, SimulateArg};
@@ -18,6 +20,7 @@ use crate::exit::{Outcome, usage};
 use crate::save::SavePlan;
 use crate::units::Threads;
 use crate::{compile, expression, output};
+use split::Split;
 
 pub(super) fn run(args: &CaptureArgs) -> Result<Outcome> {
     if args.list_interfaces {
@@ -44,6 +47,7 @@ struct Plan {
     notes: Vec<String>,
     text: String,
     save: Option<SavePlan>,
+    split: Option<Split>,
     prints: bool,
     user: Option<User>,
     threads: usize,
@@ -63,14 +67,17 @@ impl Plan {
             save = save.map(SavePlan::discarding);
             notes.push("simulating the disk: nothing will be written".into());
         }
-        let prints = save.is_none() || args.save.print;
         let mut config = config(args, interface)?;
+        let netmask = Some(netmask(&config.interface));
+        let options = Options { netmask, ..compile::options(link_type, config.snaplen) };
+        let options = args.language.of(options);
+        let split = Split::new(&args.split, &options)?;
+        let prints = save.is_none() && split.is_none() || args.save.print;
         config.link_type = Some(link_type);
         config.immediate |= args.save.packet_buffered || prints && io::stdout().is_terminal();
         let mut program = None;
         if !text.trim().is_empty() {
-            let netmask = Some(netmask(&config.interface));
-            let compiled = compile::for_capture(&text, link_type, config.snaplen, netmask)?;
+            let compiled = compile::for_capture(&text, &options)?;
             config.filter = Some(compiled.filter);
             program = Some(compiled.program);
             notes.extend(compiled.note);
@@ -85,7 +92,7 @@ impl Plan {
         };
         // Each thread makes its own table of all interfaces; merging makes one of them.
         let ordered = args.ordered || config.interface == capture::ANY;
-        Ok(Self { config, program, notes, text, save, prints, user, threads, ordered })
+        Ok(Self { config, program, notes, text, save, split, prints, user, threads, ordered })
     }
 
     /// `-d`: the program as it will run, as tcpdump shows it.

@@ -98,8 +98,8 @@ fn save(server: &Host, client: &Host, file: &Path) -> Result<Stats> {
 }
 
 fn open(server: &Host, interrupt: &Interrupt) -> Result<Capture> {
-    let snaplen = capture::MAX_SNAPLEN;
-    let filter = compile::for_capture(FILTER, LinkType::ETHERNET, snaplen, None)?.filter;
+    let options = compile::options(LinkType::ETHERNET, capture::MAX_SNAPLEN);
+    let filter = compile::for_capture(FILTER, &options)?.filter;
     let config = Config::new(server.interface(), interrupt.clone());
     Ok(capture::open(&Config { filter: Some(filter), ..config })?)
 }

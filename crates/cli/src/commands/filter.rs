@@ -20,9 +20,7 @@ pub(super) fn run(args: &FilterArgs) -> Result<Outcome> {
     let options = Options {
         optimise: !args.no_optimize,
         target: target(args),
-        scoped: args.scoped,
-        ipv6: args.ipv6,
-        ..compile::options(link_type(args)?, args.snaplen)
+        ..args.language.of(compile::options(link_type(args)?, args.snaplen))
     };
     match &args.read {
         Some(file) => verdicts(&text, file, &options)?,

@@ -8,7 +8,7 @@ use anyhow::Result;
 use linerate::base::Source;
 use linerate::capture::{self, FileSource, Filtered, Interrupt};
 
-use crate::args::ReadArgs;
+use crate::args::{LanguageArgs, ReadArgs};
 use crate::exit::{Outcome, usage};
 use crate::live::LiveLine;
 use crate::pump::{Consumer, Pump};
@@ -33,6 +33,7 @@ pub(super) fn run(args: &ReadArgs) -> Result<Outcome> {
         save: plan.save.map(|save| save.of_files(&plan.files)),
         saver: None,
         filter: plan.filter,
+        language: args.language,
         watching: false,
         packets: 0,
     };
@@ -90,6 +91,7 @@ struct Reading {
     save: Option<SavePlan>,
     saver: Option<Saver>,
     filter: String,
+    language: LanguageArgs,
     /// Signals are noted, and no longer end the process by themselves.
     watching: bool,
     packets: u64,
@@ -128,7 +130,7 @@ impl Reading {
     /// in one is told as such.
     fn open(&self, path: &Path) -> Result<Filtered<FileSource>> {
         let source = capture::open_file(path)?;
-        let compile = compile::for_savefile(&self.filter, source.interfaces())?;
+        let compile = compile::for_savefile(&self.filter, self.language, source.interfaces())?;
         Ok(Filtered::with(source, compile))
     }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use linerate::base::{self, ErrorKind, LinkType};
+use linerate::base::{self, ErrorKind};
 use linerate::capture::{self, Interrupt, MAX_SNAPLEN, Meter, MeterConfig, MeterFilter};
 use linerate::filter::{Options, without_comments};
 
@@ -53,7 +53,10 @@ fn filters(args: &StatArgs) -> Result<Vec<MeterFilter>> {
     // An interface that cannot be counted on says so later, by its name.
     let link_types = capture::link_types(&args.interface)
         .map_err(|error| error.asking(format!("count packets on {}", args.interface)))?;
-    let compile = |text: String| filter(text, link_types[0], &args.interface);
+    let netmask = Some(netmask(&args.interface));
+    let options = Options { netmask, ..compile::options(link_types[0], MAX_SNAPLEN) };
+    let options = args.language.of(options);
+    let compile = |text: String| filter(text, &options);
     let mut filters: Vec<_> = words.into_iter().map(compile).collect::<Result<_>>()?;
     if let Some(file) = &args.filter_file {
         for (number, line) in lines(file)? {
@@ -73,10 +76,8 @@ fn lines(file: &Path) -> Result<Vec<(usize, String)>> {
     Ok(lines.map(|(number, line)| (number, line.to_owned())).collect())
 }
 
-fn filter(text: String, link_type: LinkType, interface: &str) -> Result<MeterFilter> {
-    let netmask = Some(netmask(interface));
-    let options = Options { netmask, ..compile::options(link_type, MAX_SNAPLEN) };
-    let predicate = compile::for_tap(&text, &options)?;
+fn filter(text: String, options: &Options<'_>) -> Result<MeterFilter> {
+    let predicate = compile::for_tap(&text, options)?;
     Ok(MeterFilter { text, predicate })
 }
 

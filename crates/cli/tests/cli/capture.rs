@@ -292,3 +292,45 @@ fn timestamps_that_nobody_has_are_refused_by_the_back_end_that_could_have_them()
         assert!(done.stderr.contains("it has no sampled timestamps"), "{done:?}");
     }
 }
+
+#[test]
+fn a_capture_is_split_by_filters_in_one_pass() {
+    let Some(lab) = quiet_pair() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let split = |name: &str, filter: &str| format!("{}={filter}", text(&path(name)));
+    let wanted = [
+        split("seven.pcap", "port 7"),
+        split("both.pcapng.zst", "port 7 or port 9"),
+        split("none.pcapng", "tcp"),
+        split("in.pcapng", "inbound and udp[8:4] >= 0"),
+    ];
+    let flags = wanted.iter().flat_map(|wanted| ["--split", wanted]);
+    let args: Vec<_> = flags.chain(["--json", "not port 11"]).collect();
+    let live = Live::start(lab.host("b"), &args);
+    send(&lab, 7, 300);
+    send(&lab, 9, 200);
+    send(&lab, 11, 100);
+    let done = live.interrupt().success();
+    assert_eq!(done.stdout, "", "{done:?}");
+    for (name, packets) in
+        [("seven.pcap", 300), ("both.pcapng.zst", 500), ("none.pcapng", 0), ("in.pcapng", 500)]
+    {
+        assert_eq!(count(&path(name)), packets, "{name}: {done:?}");
+        let told = format!("{name}: {packets} packets");
+        assert!(done.stderr.contains(&told), "{done:?}");
+    }
+}
+
+#[test]
+fn a_split_names_its_mistakes() {
+    for (split, told) in
+        [("web.pcap", "a filter"), ("=tcp", "a filter"), ("a.pcap=tcp prt 80", "--split a.pcap")]
+    {
+        let done = linerate(["capture", "-i", "lo", "--split", split]);
+        assert_eq!(done.code(), 2, "{done:?}");
+        assert!(done.stderr.contains(told), "{done:?}");
+    }
+    let done = linerate(["capture", "-i", "lo", "--split", "a.pcap=tcp", "--split", "a.pcap=udp"]);
+    assert!(done.code() == 2 && done.stderr.contains("twice"), "{done:?}");
+}

@@ -8,6 +8,7 @@ mod documents;
 mod faults;
 mod filter;
 mod host;
+mod oracle;
 mod own;
 mod peers;
 mod privileges;

@@ -174,3 +174,28 @@ fn colour_is_for_those_who_ask() {
     assert!(!run(&[]).contains('\x1b'), "not off a terminal");
     assert!(run(&["--color", "always"]).contains('\x1b'));
 }
+
+#[test]
+fn filters_are_scoped_and_follow_ipv6_where_asked_to() {
+    // Ethernet, IPv6 with a hop-by-hop header, and UDP from port 53.
+    let mut packet = vec![0; 12];
+    packet.extend([0x86, 0xdd, 0x60, 0, 0, 0, 0, 16, 0, 64]);
+    packet.extend([0; 32]);
+    packet.extend([17, 0, 1, 4, 0, 0, 0, 0, 0, 53, 0, 9, 0, 8, 0, 0]);
+    let mut file = vec![0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    let length = packet.len() as u32;
+    file.extend([65_535, 1, 0, 0, length, length].iter().flat_map(|n: &u32| n.to_le_bytes()));
+    file.extend(packet);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.pcap");
+    fs::write(&path, file).unwrap();
+    for (flags, filter, packets) in [
+        (&[][..], "udp port 53", "0 packets"),
+        (&["--ipv6"], "udp port 53", "1 packet"),
+        (&[], "vlan or ip6", "0 packets"),
+        (&["--scoped"], "vlan or ip6", "1 packet"),
+    ] {
+        let args = [&["read", "--count"], flags, &[text(&path), filter]].concat();
+        assert_eq!(linerate(args).success().stdout, format!("{packets}\n"), "{flags:?} {filter}");
+    }
+}

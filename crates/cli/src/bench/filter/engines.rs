@@ -83,7 +83,7 @@ fn single<'a>(engine: Engine) -> Runner<'a> {
 }
 
 /// libpcap as programs use it: with its optimiser.
-pub(super) fn theirs(libpcap: Libpcap, text: &str) -> Result<Program> {
+pub(in crate::bench) fn theirs(libpcap: Libpcap, text: &str) -> Result<Program> {
     let target = CompileFor {
         link_type: LinkType::ETHERNET.0,
         snaplen: 262_144,
@@ -93,7 +93,8 @@ pub(super) fn theirs(libpcap: Libpcap, text: &str) -> Result<Program> {
     Ok(libpcap.compile(text, &target)?)
 }
 
-fn ours_for(libpcap: Libpcap, filter: &Filter) -> Result<Program> {
+/// A filter that we have compiled, in libpcap's interpreter.
+pub(in crate::bench) fn ours_for(libpcap: Libpcap, filter: &Filter) -> Result<Program> {
     let instructions = filter.program().instructions().iter();
     let raw = instructions.map(|i| linerate::sys::socket_filter::SockFilter {
         code: i.code,

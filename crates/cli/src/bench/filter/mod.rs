@@ -4,9 +4,9 @@
 //! - [`packets`]: what they are run over
 //! - [`engines`]: who runs them
 
-mod engines;
+pub(super) mod engines;
 mod filters;
-mod packets;
+pub(super) mod packets;
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
@@ -95,7 +95,7 @@ fn compiling(
 }
 
 /// The mean over a millisecond or more.
-fn microseconds(mut work: impl FnMut() -> Result<()>) -> Result<f64> {
+pub(super) fn microseconds(mut work: impl FnMut() -> Result<()>) -> Result<f64> {
     let (began, mut times) = (Instant::now(), 0_u32);
     while times == 0 || began.elapsed() < Duration::from_millis(1) {
         work()?;
@@ -117,7 +117,7 @@ fn running(
     let mut runners = engines::all(&filter, case, libpcap)?;
     runners.retain(|runner| wanted(args, &runner.name));
     agree(&mut runners, &batch, case)?;
-    let course = &Course { batch, at: Cell::new(0) };
+    let course = &Course::new(batch);
     let time = Duration::from_millis(if args.quick { 2 } else { 5 });
     let subjects = runners.into_iter().map(|mut runner| Subject {
         name: runner.name.clone(),
@@ -144,12 +144,16 @@ fn agree(runners: &mut [Runner<'_>], batch: &Batch<'_>, case: &Case) -> Result<(
 }
 
 /// Packets in a circle, so that each run goes on where the last one ended.
-struct Course<'a> {
+pub(super) struct Course<'a> {
     batch: Batch<'a>,
     at: Cell<usize>,
 }
 
 impl<'a> Course<'a> {
+    pub(super) fn new(batch: Batch<'a>) -> Self {
+        Self { batch, at: Cell::new(0) }
+    }
+
     fn next(&self) -> Batch<'a> {
         let at = self.at.get();
         let end = (at + BATCH).min(self.batch.len());
@@ -158,7 +162,11 @@ impl<'a> Course<'a> {
     }
 
     /// The mean time of a packet.
-    fn nanoseconds(&self, time: Duration, keeps: &mut dyn FnMut(&Batch<'_>) -> usize) -> f64 {
+    pub(super) fn nanoseconds(
+        &self,
+        time: Duration,
+        keeps: &mut dyn FnMut(&Batch<'_>) -> usize,
+    ) -> f64 {
         let (began, mut packets) = (Instant::now(), 0);
         loop {
             let batch = self.next();
@@ -191,7 +199,7 @@ mod tests {
     #[test]
     fn a_course_comes_round() {
         let packets = Packets::new(Place::L2, Traffic::Mixed);
-        let course = Course { batch: packets.batch(), at: Cell::new(0) };
+        let course = Course::new(packets.batch());
         let batches = packets.batch().len() / BATCH;
         let seen: usize = (0..batches).map(|_| course.next().len()).sum();
         assert_eq!((seen, course.at.get()), (packets.batch().len(), 0));

@@ -7,14 +7,14 @@ use linerate::base::{Batch, Descriptor, Interface, LinkType};
 
 /// Where packets and their table fit: the caches of a processor of today. All are twice and more the size of the next nearer cache.
 #[derive(Clone, Copy)]
-pub(super) enum Place {
+pub(in crate::bench) enum Place {
     L2,
     L3,
     Memory,
 }
 
 impl Place {
-    pub(super) const ALL: [Self; 3] = [Self::L2, Self::L3, Self::Memory];
+    pub(in crate::bench) const ALL: [Self; 3] = [Self::L2, Self::L3, Self::Memory];
 
     /// 112 bytes each with their descriptors: 0.9, 15 and 235 MB.
     fn packets(self) -> usize {
@@ -38,7 +38,7 @@ impl fmt::Display for Place {
 
 /// How alike packets are.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Traffic {
+pub(in crate::bench) enum Traffic {
     /// One connection: the same branch every time.
     Steady,
     /// Of every kind, in an order that no branch predictor learns.
@@ -46,7 +46,7 @@ pub(super) enum Traffic {
 }
 
 impl Traffic {
-    pub(super) const ALL: [Self; 2] = [Self::Steady, Self::Mixed];
+    pub(in crate::bench) const ALL: [Self; 2] = [Self::Steady, Self::Mixed];
 }
 
 impl fmt::Display for Traffic {
@@ -60,14 +60,14 @@ const STRIDE: usize = 80;
 const FRAME: usize = 60;
 
 /// Packets one behind the other.
-pub(super) struct Packets {
+pub(in crate::bench) struct Packets {
     region: Vec<u8>,
     table: Vec<Descriptor>,
     interfaces: [Interface; 1],
 }
 
 impl Packets {
-    pub(super) fn new(place: Place, traffic: Traffic) -> Self {
+    pub(in crate::bench) fn new(place: Place, traffic: Traffic) -> Self {
         let different: u32 = if traffic == Traffic::Steady { 1 } else { 1 << 14 };
         let frames: Vec<_> = (0..different).map(frame).collect();
         let count = place.packets();
@@ -83,7 +83,7 @@ impl Packets {
         Self { region, table, interfaces: [interface] }
     }
 
-    pub(super) fn batch(&self) -> Batch<'_> {
+    pub(in crate::bench) fn batch(&self) -> Batch<'_> {
         Batch::new(&self.region, &self.table, &self.interfaces)
     }
 }

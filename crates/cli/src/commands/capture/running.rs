@@ -44,6 +44,9 @@ pub(super) fn run(mut plan: Plan, args: &CaptureArgs) -> Result<Outcome> {
         Some(user) => saver.with_context(|| format!("as user {user}"))?,
         None => saver?,
     };
+    let split = plan.split.take();
+    let split = split.map(|split| split.open(&interfaces, index(&captures[0]), now())).transpose();
+    let mut splitter = split?;
     signals.watch()?;
     announce(&captures[0], &plan);
     let mut printer = plan.prints.then(|| Printer::new(&args.print, true));
@@ -58,18 +61,23 @@ pub(super) fn run(mut plan: Plan, args: &CaptureArgs) -> Result<Outcome> {
     let mut consumers: Vec<&mut dyn Consumer> = Vec::new();
     consumers.extend(printer.as_mut().map(|printer| printer as _));
     consumers.extend(saver.as_mut().map(|saver| saver as _));
+    consumers.extend(splitter.as_mut().map(|splitter| splitter as _));
     let cores = capture::consumer_cores(&plan.config.interface)?;
     let mut sources: Vec<Sent<'_>> = captures.iter_mut().map(|c| &mut *c.source as _).collect();
     let began = Instant::now();
     let (taken, result) = pump.run_all(&mut sources, consumers, &cores);
     let shown = printer.as_mut().map_or(Ok(()), Consumer::idle);
     let (summary, saved) = settle(&mut captures, &taken, saver.as_mut())?;
+    let divided = splitter.as_mut().map_or(Ok(()), |s| s.finish(Some(&summary.sum)));
     summary::report(&summary, &pump.form, &mut pump.live);
+    if let Some(splitter) = &splitter {
+        splitter.tell();
+    }
     if let Some(saver) = saver.as_ref().filter(|_| args.simulate.simulate.is_some()) {
         let what = "simulated: nothing was written";
         simulated::report(what, &saver.totals(), began.elapsed());
     }
-    result.and(shown).and(saved)?;
+    result.and(shown).and(saved).and(divided)?;
     Ok(if args.strict && summary::lost(&summary.sum) { Outcome::Lost } else { Outcome::Success })
 }
 
@@ -142,6 +150,13 @@ fn announce(capture: &Capture, plan: &Plan) {
          snaplen {snaplen} bytes, back end {}{hook}{threads}",
         capture.backend
     ));
+}
+
+/// The number that the system gave to an interface; `None` for all of them at once.
+fn index(capture: &Capture) -> Option<u32> {
+    let all = capture::interfaces().ok()?;
+    let known = all.into_iter().filter_map(|capturable| capturable.interface);
+    known.into_iter().find(|known| known.name == capture.interface.name).map(|known| known.index)
 }
 
 pub(super) fn now() -> Timestamp {

@@ -8,6 +8,7 @@ use std::time::Duration;
 use anyhow::Result;
 use linerate::base::{self, Source};
 use linerate::capture::{self, ANY, Backend, Capture, Config, Interrupt};
+use linerate::filter::Options;
 
 use crate::args::ProfileArgs;
 use crate::commands::capture::netmask;
@@ -37,7 +38,8 @@ impl OwnCapture {
         let text = expression::text(&args.filter, None)?;
         if !text.trim().is_empty() {
             let netmask = Some(netmask(&config.interface));
-            let compiled = compile::for_capture(&text, link_type, config.snaplen, netmask)?;
+            let options = Options { netmask, ..compile::options(link_type, config.snaplen) };
+            let compiled = compile::for_capture(&text, &options)?;
             config.filter = Some(compiled.filter);
             compiled.note.iter().for_each(output::tell);
         }

@@ -12,7 +12,7 @@ use linerate::transmit::replay::{Kept, Replayer, carries};
 use super::super::read;
 use super::super::sending::Progress;
 use super::portion::Portion;
-use crate::args::ReplayArgs;
+use crate::args::{LanguageArgs, ReplayArgs};
 use crate::exit::usage;
 use crate::signals::Requests;
 use crate::{compile, expression, output};
@@ -37,6 +37,7 @@ struct Savefile<'a> {
 #[derive(Clone)]
 struct Way {
     filter: String,
+    language: LanguageArgs,
     /// Packets without an Ethernet header can be given one.
     has_addresses: bool,
     /// Bytes of its packets to keep.
@@ -56,7 +57,7 @@ impl<'a> Files<'a> {
         let text = args.filter.clone().unwrap_or_default();
         let filter = expression::text(&[text.into()], args.filter_file.as_deref())?;
         let keep = if args.loops > 1 { KEEP / args.files.len() } else { 0 };
-        let way = Way { filter, has_addresses, keep };
+        let way = Way { filter, language: args.language, has_addresses, keep };
         let savefile = |path: &'a PathBuf| Savefile { path, way: way.clone(), source: None };
         let files: Vec<_> = args.files.iter().map(savefile).collect();
         for file in files.iter().filter(|file| !is_stream(file.path)) {
@@ -94,7 +95,8 @@ impl Savefile<'_> {
     fn open(&self) -> Result<Filtered<FileSource>> {
         let source = capture::open_file(self.path)?;
         check_link_types(self.path, source.interfaces(), self.way.has_addresses)?;
-        let compile = compile::for_savefile(&self.way.filter, source.interfaces())?;
+        let compile =
+            compile::for_savefile(&self.way.filter, self.way.language, source.interfaces())?;
         Ok(Filtered::with(source, compile))
     }
 
