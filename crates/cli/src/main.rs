@@ -4,13 +4,16 @@
 //! - `commands`: one file per command
 //! - `pump`: the loop that moves batches from a source to its consumers
 //! - `show`, `save`: the consumers
+//! - `chart`, `components`, `page`: drawings, and pages that they stand on
 //! - `bench`: ours and the peers in one run
 //! - the rest: small things that the commands share
 
 mod args;
 mod bench;
+mod chart;
 mod commands;
 mod compile;
+mod components;
 mod exit;
 mod expression;
 mod hint;
@@ -18,6 +21,7 @@ mod live;
 mod machine;
 mod names;
 mod output;
+mod page;
 mod patience;
 mod pump;
 mod resolver;

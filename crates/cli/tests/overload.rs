@@ -85,10 +85,13 @@ fn a_capture_under_full_load_is_profiled() {
     let _alone = alone();
     let Some(lab) = live_pair() else { return };
     let b = lab.host("b");
+    let folder = tempfile::tempdir().unwrap();
     let sender = flood(&lab, &[0]);
     for backend in ["ring", "tap"] {
         let mut command = b.command(LINERATE);
+        let page = folder.path().join(backend);
         command.args(["profile", "-i", b.interface(), "--backend", backend, "--json"]);
+        command.arg("--html").arg(&page);
         let done = finish(command.args(["--for", "2s"]).stdin(Stdio::null())).success();
         let cost: Value = serde_json::from_str(&done.stdout).expect("JSON");
         assert!(cost["classified"].as_f64().unwrap() >= 0.9, "{cost:#}");
@@ -98,6 +101,14 @@ fn a_capture_under_full_load_is_profiled() {
         assert!((parts / whole - 1.0).abs() < 0.01, "{cost:#}");
         let tap = components.iter().find(|part| part["component"] == "tap").unwrap();
         assert!(tap["share"].as_f64().unwrap() > 0.01, "{backend}: {cost:#}");
+        let page = std::fs::read_to_string(page).unwrap();
+        assert_eq!(page.matches("<svg").count(), 2);
+        // The kernel's functions and the program's own have names.
+        let titles = || page.lines().filter_map(|line| Some(line.split_once("<title>")?.1));
+        let told =
+            || titles().map(|title| title.split('<').next().unwrap_or("")).collect::<Vec<_>>();
+        assert!(titles().any(|title| title.starts_with("net_rx_action:")), "{:#?}", told());
+        assert!(titles().any(|title| title.contains("linerate_capture::")), "{:#?}", told());
     }
     drop(sender);
 }

@@ -7,14 +7,18 @@
 //! - [`counters`]: what the kernel counts anyway, free of cost, as snapshots with differences
 //! - [`drops`]: the packets that the kernel throws away, with its reasons and places
 //! - [`path`]: the components of a packet's way, and which symbol of the kernel belongs to which
-//! - [`symbols`]: the kernel's symbols
+//! - [`symbols`]: names of functions, the kernel's and those of processes
 //! - [`sampling`]: what the machine was doing, some hundred times a second, by component
+//! - [`flame`]: the same as one tree of who called whom
+//! - [`next`]: what would make packets cheaper
 //! - [`doctor`]: where packets are being lost, why, and what to do about it
 
 pub mod cost;
 pub mod counters;
 pub mod doctor;
 pub mod drops;
+pub mod flame;
+pub mod next;
 pub mod path;
 pub mod sampling;
 pub mod symbols;

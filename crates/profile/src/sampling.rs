@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use linerate_base::Result;
-use linerate_sys::cpu;
+use linerate_base::{Error, Result};
 use linerate_sys::perf::{self, Clock, Record, Sample, Sampler, Target};
+use linerate_sys::{cpu, task};
 
 use crate::path::{Component, ComponentMap, Verdict};
 use crate::symbols::KernelSymbols;
@@ -12,10 +12,12 @@ use crate::symbols::KernelSymbols;
 /// Samples a second that do not fall into step with what happens a hundred or a thousand times a second.
 pub const FREQUENCY: u32 = 997;
 
-/// Samples of all processors, on their way.
+/// Samples of all processors, on their way. What the thread that began does counts as nobody's: it fetches them.
 #[derive(Debug)]
 pub struct Sampling {
     samplers: Vec<Sampler>,
+    /// The thread that fetches samples, whose work is nobody's.
+    own: u32,
     clock: Clock,
     stacks: HashMap<Stack, u64>,
     samples: u64,
@@ -57,17 +59,21 @@ impl Sampling {
         let open = |cpu| Sampler::open(clock, Target::Cpu(cpu), FREQUENCY);
         let samplers = cpu::online()?.into_iter().map(open).collect::<Result<Vec<_>>>()?;
         samplers.iter().try_for_each(Sampler::start)?;
-        Ok(Self { samplers, clock, stacks: HashMap::new(), samples: 0, lost: 0 })
+        let own =
+            task::this_thread().map_err(|e| Error::system("ask for this thread's number", e))?;
+        Ok(Self { samplers, own, clock, stacks: HashMap::new(), samples: 0, lost: 0 })
     }
 
-    /// Takes what there is out of the rings; to be called some times a second.
+    /// Takes what there is out of the rings; to be called some times a second, by the thread that began.
     pub fn collect(&mut self) {
-        let Self { samplers, stacks, samples, lost, .. } = self;
+        let Self { samplers, own, stacks, samples, lost, .. } = self;
         for record in samplers.iter_mut().flat_map(Sampler::take) {
             match record {
                 Record::Lost(count) => *lost += count,
-                Record::Sample(Sample { process, period, kernel, user, .. }) => {
+                Record::Sample(Sample { process, thread, period, kernel, user, .. }) => {
                     *samples += 1;
+                    // Receiving that interrupts it is still found by its stack in the kernel.
+                    let process = if thread == *own { 0 } else { process };
                     *stacks.entry(Stack { process, kernel, user }).or_default() += period;
                 }
             }
@@ -132,6 +138,14 @@ impl Classifier {
     /// The kernel's symbols.
     pub fn symbols(&self) -> &KernelSymbols {
         &self.symbols
+    }
+
+    /// The component that a function of the kernel belongs to, where that is known.
+    pub fn component(&self, function: &str) -> Option<Component> {
+        match self.map.function(function)? {
+            Verdict::On(component) => Some(component),
+            Verdict::Elsewhere => None,
+        }
     }
 
     /// What the samples' components weigh, for a capture by these processes.

@@ -49,6 +49,16 @@ pub fn used(process: u32) -> io::Result<Duration> {
     Ok(Duration::from_millis(ticks.unwrap_or(0) * 1000 / ticks_per_second()))
 }
 
+/// The calling thread's number.
+///
+/// # Errors
+/// When there is no `/proc`.
+pub fn this_thread() -> io::Result<u32> {
+    let link = fs::read_link("/proc/thread-self")?;
+    let number = link.file_name().and_then(|name| name.to_str()?.parse().ok());
+    number.ok_or_else(|| io::Error::other("/proc/thread-self names no thread"))
+}
+
 /// What a process calls itself; empty when it is gone.
 pub fn name(process: u32) -> String {
     let name = fs::read_to_string(format!("/proc/{process}/comm")).unwrap_or_default();

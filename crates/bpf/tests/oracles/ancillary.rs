@@ -45,7 +45,7 @@ fn receive(socket: &PacketSocket) -> u32 {
     let mut buffer = vec![0; SLOTS * SLOT.stride];
     let mut receiver = Receiver::new();
     let patience = Instant::now() + Duration::from_secs(10);
-    while receiver.receive(socket, &mut buffer, SLOT).expect("no error") == 0 {
+    while receiver.receive(socket, &mut buffer, SLOT, SLOTS).expect("no error") == 0 {
         assert!(Instant::now() < patience, "no packet came");
         std::thread::yield_now();
     }

@@ -40,7 +40,8 @@ impl SocketIntake {
 impl Intake for SocketIntake {
     fn fetch(&mut self, port: &mut Port) -> Result<usize> {
         self.descriptors.clear();
-        let count = match self.receiver.receive(port.socket(), &mut self.buffer, self.slots) {
+        let count = match self.receiver.receive(port.socket(), &mut self.buffer, self.slots, SLOTS)
+        {
             Ok(count) => count,
             Err(error) => return port.fail(error).map(|()| 0),
         };

@@ -5,7 +5,7 @@ use clap::{Args, ValueEnum};
 /// Time us and the programs people use now, in one run on this machine.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  linerate bench compile\n  linerate bench read --json > read.json\n  linerate bench capture --quick --only tap\n  linerate bench send --quick --only live"
+    after_help = "Examples:\n  linerate bench compile\n  linerate bench read --json > read.json\n  linerate bench capture --quick --only tap\n  linerate bench send --quick --only live\n  linerate bench profile --only timestamps\n  linerate bench paper --html paper.html\n  linerate bench paper --quick --only P1.fig6 --only P4"
 )]
 pub(crate) struct BenchArgs {
     /// What to time.
@@ -24,9 +24,18 @@ pub(crate) struct BenchArgs {
     #[arg(long, value_name = "TEXT")]
     pub(crate) only: Vec<String>,
 
-    /// Where `bench disk` has its folder; without it, where temporary files are.
+    /// Where `bench disk` and `bench paper` have a folder for files; without it, where temporary files are.
     #[arg(long, value_name = "FOLDER")]
     pub(crate) dir: Option<PathBuf>,
+
+    /// With `bench paper`: write a page with charts to this file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+
+    /// With `bench paper`: keep results, page and a description of the machine in a new folder of this one, named by date
+    /// and host.
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) save: Option<PathBuf>,
 }
 
 /// The benches there are.
@@ -52,6 +61,10 @@ pub(crate) enum BenchName {
     /// netsniff-ng; what is in the files counts. Writes 25 to 60 GB at a time, as the disk has room, to a
     /// folder that is removed.
     Disk,
+    /// What each step of a capture costs, found by leaving it out, and what samples say of the same.
+    Profile,
+    /// The experiments of the papers that this program follows, beside their figures: within half an hour.
+    Paper,
 }
 
 impl BenchArgs {

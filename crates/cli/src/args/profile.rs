@@ -33,6 +33,10 @@ pub(crate) struct ProfileArgs {
     #[arg(long)]
     pub(crate) json: bool,
 
+    /// Write a page to this file: bars, a flame graph, what to do next.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+
     /// Show two earlier profiles, saved with --json, side by side.
     #[arg(long, num_args = 2, value_names = ["A.json", "B.json"], exclusive = true)]
     pub(crate) compare: Vec<PathBuf>,
@@ -47,6 +51,7 @@ Examples:
   linerate profile -i eth0                              our own capture, all packets
   linerate profile -i eth0 --backend ring 'tcp port 80'
   linerate profile --pid $(pidof tcpdump) --for 30s
+  linerate profile -i eth0 --html profile.html
   linerate profile -i eth0 --json > before.json
   linerate profile --compare before.json after.json
 

@@ -3,6 +3,7 @@
 //! - [`runner`]: warm-up, then the subjects in turn (A B A B ...), so that a machine whose speed
 //!   drifts treats all alike
 //! - [`row`]: what one subject reached in one case, and how many times better than the baseline
+//! - [`samples`]: what all processors do meanwhile
 //! - [`search`]: the highest rate without loss
 //! - [`wire`]: two hosts, a core for each
 //! - [`peer`]: programs that others wrote
@@ -16,32 +17,33 @@ mod capture;
 mod compile;
 mod disk;
 mod filter;
+mod paper;
 mod peer;
 mod processor;
+mod profile;
 mod progress;
 mod read;
 mod report;
 mod row;
 mod runner;
+mod samples;
 mod search;
 mod send;
 mod sets;
 mod wire;
 
-use std::fs;
-
 use anyhow::Result;
 
 use crate::args::{BenchArgs, BenchName};
 use crate::exit::Outcome;
-use crate::output;
+use crate::{machine, output};
 
 /// Runs the bench that was asked for.
 ///
 /// # Errors
 /// When a subject fails; a peer that is not installed is named as missing instead.
 pub(crate) fn run(args: &BenchArgs) -> Result<Outcome> {
-    warn_when_busy();
+    machine::busy().iter().for_each(output::tell);
     let rows = match args.name {
         BenchName::Compile => compile::run(args)?,
         BenchName::Filter => filter::run(args)?,
@@ -50,20 +52,9 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Outcome> {
         BenchName::Capture => capture::run(args)?,
         BenchName::Send => send::run(args)?,
         BenchName::Disk => disk::run(args)?,
+        BenchName::Profile => profile::run(args)?,
+        BenchName::Paper => paper::run(args)?,
     };
     report::print(&rows, args.json)?;
     Ok(Outcome::Success)
-}
-
-/// Above this load, as a share of one core, something else runs on the machine.
-const BUSY: f64 = 0.5;
-
-fn warn_when_busy() {
-    let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    let load = text.split(' ').next().and_then(|word| word.parse().ok());
-    if let Some(load) = load.filter(|load: &f64| *load > BUSY) {
-        output::tell(format_args!(
-            "the machine is busy (load {load}): figures will be worse than on a quiet one"
-        ));
-    }
 }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use anyhow::Result;
 
-use super::row::Row;
+use super::row::{Paper, Row};
 use crate::{machine, output};
 
 /// Prints the rows on standard output.
@@ -16,7 +16,11 @@ pub(crate) fn print(rows: &[Row], json: bool) -> Result<()> {
     output::text(text)
 }
 
-fn lines(rows: &[Row]) -> Result<String> {
+/// One JSON object a line.
+///
+/// # Errors
+/// None that can be expected.
+pub(crate) fn lines(rows: &[Row]) -> Result<String> {
     let mut text = String::new();
     for row in rows {
         text += &serde_json::to_string(row)?;
@@ -52,10 +56,22 @@ fn line(row: &Row) -> String {
     let spread =
         row.spread.map_or(String::new(), |(a, b)| format!("{} .. {}", figure(a), figure(b)));
     let ratio = row.ratio.map_or(String::new(), |ratio| format!("{ratio:.2} x"));
+    let paper = row.paper.as_ref().map_or(String::new(), beside);
     format!(
-        "{:<10} {:<26} {:<36} {value:>12} {spread:>25} {:<8} {ratio:>8}",
+        "{:<10} {:<26} {:<36} {value:>12} {spread:>25} {:<8} {ratio:>8}{paper}",
         row.experiment, row.case, row.subject, row.unit
     )
+}
+
+/// What a paper has.
+fn beside(paper: &Paper) -> String {
+    let value = paper.value.map(|value| format!("{} {}", figure(value), paper.unit));
+    let ratio = paper.ratio.map(|(low, high)| match low == high {
+        true => format!("{low:.2} x"),
+        false => format!("{low:.1} to {high:.1} x"),
+    });
+    let told: Vec<_> = [value, ratio].into_iter().flatten().collect();
+    format!("   paper: {} ({})", told.join(", "), paper.system)
 }
 
 /// Three or more significant digits, without an exponent.
@@ -65,6 +81,7 @@ fn figure(value: f64) -> String {
         10.0.. => format!("{value:.1}"),
         1.0.. => format!("{value:.2}"),
         0.1.. => format!("{value:.3}"),
+        0.0 => "0".into(),
         _ => format!("{value:.5}"),
     }
 }
@@ -81,17 +98,30 @@ mod tests {
             subject: "tcpdump".into(),
             value: None,
             spread: None,
+            confidence: None,
             unit: "s",
             baseline: None,
             ratio: None,
             settings: None,
+            paper: None,
         };
         assert!(line(&row).contains("tcpdump"));
         assert!(line(&row).contains("missing"));
     }
 
     #[test]
+    fn a_papers_figure_stands_behind_ours() {
+        let paper = |value, ratio| Paper { system: "NPF", value, unit: "cycles", ratio };
+        let told = [paper(Some(270.0), Some((6.6, 6.6))), paper(None, Some((3.1, 5.0)))];
+        let told = told.map(|paper| beside(&paper));
+        assert_eq!(told, ["   paper: 270 cycles, 6.60 x (NPF)", "   paper: 3.1 to 5.0 x (NPF)"]);
+    }
+
+    #[test]
     fn figures_keep_three_digits() {
-        assert_eq!([figure(1234.5), figure(12.34), figure(0.01234)], ["1234", "12.3", "0.01234"]);
+        assert_eq!(
+            [figure(1234.5), figure(12.34), figure(0.01234), figure(0.0)],
+            ["1234", "12.3", "0.01234", "0"]
+        );
     }
 }

@@ -17,6 +17,8 @@ pub(crate) struct Row {
     pub(crate) value: Option<f64>,
     /// The smallest and the largest of the runs.
     pub(crate) spread: Option<(f64, f64)>,
+    /// How sure it is that the true median lies between them, 0 to 1; `None` of a single run.
+    pub(crate) confidence: Option<f64>,
     /// What the figure counts. Of rates, whose unit ends in `/s`, more is better, of all else less.
     pub(crate) unit: &'static str,
     /// The subject that `ratio` compares with.
@@ -26,6 +28,22 @@ pub(crate) struct Row {
     /// How the subject was started, where that is told.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) settings: Option<String>,
+    /// What a paper has in its place.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) paper: Option<Paper>,
+}
+
+/// A paper's own figure.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct Paper {
+    /// Whose figure it is.
+    pub(crate) system: &'static str,
+    /// The figure; `None` where the paper tells the ratio only.
+    pub(crate) value: Option<f64>,
+    /// What it counts.
+    pub(crate) unit: &'static str,
+    /// How many times better it was than the paper's own baseline, at the least and at the most.
+    pub(crate) ratio: Option<(f64, f64)>,
 }
 
 /// The rows of one case: every subject against the first one that is named `baseline`.
@@ -46,12 +64,14 @@ pub(crate) fn compare(
             subject: subject.clone(),
             value,
             spread: samples.as_ref().map(Samples::spread),
+            confidence: samples.as_ref().and_then(Samples::confidence),
             unit,
             baseline: reference.map(|_| baseline.into()),
             ratio: reference
                 .zip(value)
                 .and_then(|(reference, value)| ratio(reference, value, unit)),
             settings: None,
+            paper: None,
         }
     };
     subjects.iter().map(row).collect()
@@ -59,7 +79,7 @@ pub(crate) fn compare(
 
 /// How many times better; `None` where that has no meaning: for zero, and for less than that, as
 /// differences can be.
-fn ratio(reference: f64, value: f64, unit: &str) -> Option<f64> {
+pub(super) fn ratio(reference: f64, value: f64, unit: &str) -> Option<f64> {
     let ratio = if unit.ends_with("/s") { value / reference } else { reference / value };
     (reference > 0.0 && value > 0.0).then_some(ratio)
 }

@@ -29,9 +29,21 @@ impl Samples {
         }
     }
 
+    /// The same in another unit, of which one of these has `factor`.
+    pub(crate) fn times(self, factor: f64) -> Self {
+        Self::new(self.0.into_iter().map(|figure| figure * factor).collect())
+    }
+
     /// The smallest and the largest.
     pub(crate) fn spread(&self) -> (f64, f64) {
         (self.0[0], self.0[self.0.len() - 1])
+    }
+
+    /// How sure it is that the true median lies between the smallest and the largest, 0 to 1: each run is below it
+    /// or above it with the same chance, whatever the distribution. `None` of a single run.
+    pub(crate) fn confidence(&self) -> Option<f64> {
+        let runs = i32::try_from(self.0.len()).unwrap_or(i32::MAX);
+        (runs > 1).then(|| 1.0 - 0.5_f64.powi(runs - 1))
     }
 }
 
@@ -130,6 +142,13 @@ mod tests {
     fn the_median_is_the_middle() {
         assert_eq!(Samples::new(vec![3.0, 1.0, 2.0]).median(), 2.0);
         assert_eq!(Samples::new(vec![4.0, 1.0]).median(), 2.5);
+    }
+
+    #[test]
+    fn more_runs_make_surer() {
+        let of = |runs: usize| Samples::new(vec![1.0; runs]).confidence();
+        assert_eq!([of(1), of(2), of(3)], [None, Some(0.5), Some(0.75)]);
+        assert!(of(6).unwrap() > 0.95 && of(10_000).unwrap() <= 1.0);
     }
 
     #[test]

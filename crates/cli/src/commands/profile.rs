@@ -1,6 +1,8 @@
 //! `linerate profile`: what a packet costs, by component.
 
+mod flame;
 mod own;
+mod page;
 mod report;
 
 use std::io::{self, IsTerminal, Write};
@@ -13,7 +15,9 @@ use linerate::base::{Error, ErrorKind};
 use linerate::capture::Interrupt;
 use linerate::profile::cost::Cost;
 use linerate::profile::counters::{Snapshot, Watcher};
+use linerate::profile::flame::frames;
 use linerate::profile::sampling::{Classifier, Sampling};
+use linerate::profile::symbols::UserSymbols;
 use linerate::sys::{cpu, task};
 
 use crate::args::ProfileArgs;
@@ -37,14 +41,31 @@ pub(super) fn run(args: &ProfileArgs) -> Result<Outcome> {
     let mut sampling = Sampling::start().map_err(with_remedy)?;
     let begun = Instant::now();
     let before = subject.packets()?;
+    let mut users = UserSymbols::default();
+    users.note(subject.process());
     wait(&mut sampling, args.duration, &requests, &subject);
-    let (packets, elapsed) = (subject.packets()?.saturating_sub(before), begun.elapsed());
+    let after = match subject.packets() {
+        Ok(packets) => packets,
+        Err(error) => {
+            // What the capture itself failed with says more.
+            subject.end()?;
+            return Err(error);
+        }
+    };
+    let (packets, elapsed) = (after.saturating_sub(before), begun.elapsed());
     let samples = sampling.finish()?;
     // While the capture's programs are still there, and have names.
-    let weights = Classifier::new()?.weigh(&samples, &[subject.process()]);
+    let (classifier, process) = (Classifier::new()?, subject.process());
+    let (weights, name) = (classifier.weigh(&samples, &[process]), subject.name());
+    // What it has loaded meanwhile.
+    users.note(process);
     subject.end()?;
     let cpus = cpu::online()?.len();
     let cost = Cost::new(&weights, &samples, packets, elapsed.as_secs_f64(), cpus);
+    if let Some(file) = &args.html {
+        let frames = frames(&classifier, &mut users, &samples, &[process]);
+        page::page(&name, &cost, &frames)?.write(file)?;
+    }
     if args.json {
         output::text(serde_json::to_string_pretty(&cost)? + "\n")?;
     } else {
@@ -114,14 +135,25 @@ impl Subject {
         }
     }
 
-    /// Packets that came so far, whatever a filter makes of them.
+    /// What it is called.
+    fn name(&self) -> String {
+        match self {
+            Self::Own(own) => own.name().to_owned(),
+            Self::Process { process, .. } => format!("{} ({process})", task::name(*process)),
+        }
+    }
+
+    /// Packets that the capture saw so far, whatever a filter makes of them; of another process's, packets of the
+    /// interface in both directions, as packet sockets see them.
     fn packets(&self) -> Result<u64> {
-        let interface = match self {
-            Self::Own(own) => own.interface(),
-            Self::Process { interface, .. } => interface.as_deref(),
-        };
-        let now = Snapshot::take(interface, &mut Watcher::new().0)?;
-        Ok(now.interfaces.iter().map(|interface| interface.counters.received).sum())
+        match self {
+            Self::Own(own) => own.seen(),
+            Self::Process { interface, .. } => {
+                let now = Snapshot::take(interface.as_deref(), &mut Watcher::new().0)?;
+                let counters = now.interfaces.iter().map(|interface| &interface.counters);
+                Ok(counters.map(|counters| counters.received + counters.sent).sum())
+            }
+        }
     }
 
     fn goes_on(&self) -> bool {

@@ -1,5 +1,7 @@
 //! Benches, the shortest part of the longest: that its figures are there, not what they are.
 
+use std::fs;
+
 use linerate_lab::need;
 
 use crate::support::*;
@@ -26,4 +28,50 @@ fn a_bench_of_sending_keeps_rates_and_says_how_well() {
         }
     }
     assert_eq!(rows.len(), 12);
+}
+
+#[test]
+fn steps_of_a_capture_are_found_by_leaving_them_out() {
+    if !need::root() {
+        return;
+    }
+    let done = linerate(["bench", "profile", "--quick", "--json", "--only", "calls"]);
+    let rows: Vec<serde_json::Value> =
+        done.success().stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let subjects: Vec<_> = rows.iter().map(|row| row["subject"].as_str().unwrap()).collect();
+    let calls = [1, 4, 16, 32, 64].map(|packets| format!("{packets} packets a call"));
+    assert_eq!(subjects, calls);
+    for row in &rows {
+        assert!(row["value"].as_f64().unwrap() > 0.0, "{row}");
+        // Of three runs.
+        assert_eq!(row["confidence"], 0.75, "{row}");
+    }
+}
+
+#[test]
+fn a_papers_experiment_gives_a_page_and_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("paper.html");
+    let mut arguments = vec!["bench", "paper", "--quick", "--json", "--only", "P1.fig4"];
+    arguments.extend(["--html", text(&page), "--save", text(folder.path())]);
+    let done = linerate(arguments).success();
+    let row: serde_json::Value = serde_json::from_str(done.stdout.lines().next().unwrap()).unwrap();
+    assert_eq!((&row["experiment"], &row["unit"]), (&"P1.fig4".into(), &"cycles".into()));
+    let page = fs::read_to_string(page).unwrap();
+    assert_eq!(page.matches("<svg").count(), 2);
+    assert!(page.contains("3.1 to 5.0") && !page.contains("<script"));
+    let mut kept = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path());
+    let kept = kept.find(|path| path.is_dir()).expect("a folder");
+    assert_eq!(fs::read_to_string(kept.join("results.jsonl")).unwrap(), done.stdout);
+    let machine = fs::read_to_string(kept.join("machine.json")).unwrap();
+    let machine: serde_json::Value = serde_json::from_str(&machine).unwrap();
+    assert!(machine["cores"].as_u64().unwrap() > 0, "{machine}");
+    assert!(kept.join("page.html").exists());
+}
+
+#[test]
+fn an_experiment_that_is_not_there_is_refused_with_the_names_of_all() {
+    let done = linerate(["bench", "paper", "--only", "P9.fig1"]);
+    assert_eq!(done.code(), 1);
+    assert!(done.stderr.contains("P1.fig6") && done.stderr.contains("P4.table1"), "{done:?}");
 }

@@ -123,8 +123,8 @@ impl Receiver {
         }
     }
 
-    /// Receives what is waiting, without waiting itself, and returns the number of packets; 0 when
-    /// there are none. Each is cut to the room in its slot.
+    /// Receives what is waiting, `most` packets and [`SLOTS`] at the most, without waiting itself, and returns the
+    /// number of packets; 0 when there are none. Each is cut to the room in its slot.
     ///
     /// # Errors
     /// The error that waits on the socket, such as `ENETDOWN`.
@@ -136,17 +136,18 @@ impl Receiver {
         socket: &PacketSocket,
         buffer: &mut [u8],
         slots: Slots,
+        most: usize,
     ) -> io::Result<usize> {
         assert!(buffer.len() >= SLOTS * slots.stride && slots.headroom < slots.stride);
         let mut vectors = vectors(buffer, slots);
         let mut headers: [libc::mmsghdr; SLOTS] =
             std::array::from_fn(|i| self.header(i, &mut vectors[i]));
-        // SAFETY: each of the SLOTS headers points to an address, a vector, the slot behind it and
+        // SAFETY: no more than SLOTS are asked for; each of the SLOTS headers points to an address, a vector, the slot behind it and
         // control data of the stated sizes, each used by one header alone; all live through the
         // call and nobody else touches them meanwhile. A null timeout is allowed.
         let received = unsafe {
             let (fd, table, now) = (socket.0.as_raw_fd(), headers.as_mut_ptr(), libc::MSG_DONTWAIT);
-            libc::recvmmsg(fd, table, SLOTS as libc::c_uint, now as _, ptr::null_mut())
+            libc::recvmmsg(fd, table, most.min(SLOTS) as libc::c_uint, now as _, ptr::null_mut())
         };
         let Ok(count) = usize::try_from(received) else { return none_or_error() };
         for (length, header) in self.lengths.iter_mut().zip(&headers[..count]) {

@@ -9,7 +9,7 @@
 //!
 //! `docs/benchmarks.md` says how each figure comes about.
 
-mod measure;
+pub(super) mod measure;
 mod memory;
 pub(super) mod stage;
 pub(super) mod subject;

@@ -126,6 +126,14 @@ impl Session<'_> {
         Ok(report)
     }
 
+    /// The process that captures.
+    pub(in crate::bench) fn process(&self) -> Option<u32> {
+        match &self.receiver {
+            Receiver::Capture(running) => Some(running.child.id()),
+            Receiver::Stack | Receiver::Drop(_) => None,
+        }
+    }
+
     /// Lets the subject take what is left, ends it and asks what it has.
     ///
     /// # Errors

@@ -162,8 +162,15 @@ pub(in crate::bench) fn ours(
 
 /// With a buffer of `buffer` MiB.
 pub(in crate::bench) fn tcpdump(buffer: u64, file: &str) -> Option<Subject> {
+    tcpdump_with(buffer, &[], file)
+}
+
+/// The same with further flags.
+pub(in crate::bench) fn tcpdump_with(buffer: u64, flags: &[&str], file: &str) -> Option<Subject> {
     let buffer = (buffer << 10).to_string();
-    let arguments = ["tcpdump", "-i", INTERFACE, "-n", "-B", &buffer, "-Z", "root", "-w", file];
+    let mut arguments =
+        vec!["tcpdump", "-i", INTERFACE, "-n", "-B", &buffer, "-Z", "root", "-w", file];
+    arguments.extend(flags);
     peer(&arguments, "listening on", Duration::from_millis(1200), " packets captured")
 }
 

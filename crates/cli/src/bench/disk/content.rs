@@ -8,7 +8,7 @@ use linerate::base::{Packet, Source};
 use linerate::capture;
 use linerate::lab::traffic;
 
-/// How many of the frames numbered from 0 to `sent` the file has, each counted once, and whole.
+/// How many of the frames numbered from 0 to `sent` the file has, each counted once, with `size` bytes of each.
 ///
 /// # Errors
 /// When the file is no savefile, or damaged before its end.
@@ -24,7 +24,7 @@ pub(super) fn frames(file: &Path, size: usize, sent: u64) -> Result<u64> {
 /// Where a UDP payload begins, in Ethernet and IPv4.
 const PAYLOAD: usize = 14 + 20 + 8;
 
-/// The number of a frame of the load, if `packet` is one and has all of its bytes.
+/// The number of a frame of the load, if `packet` is one and has so many bytes of it.
 fn number(packet: &Packet<'_>, size: usize) -> Option<u64> {
     let (headers, payload) = packet.data.split_at_checked(PAYLOAD)?;
     let is_ours = headers.starts_with(&traffic::live::MIRRORED) && packet.data.len() == size;

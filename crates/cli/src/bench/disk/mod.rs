@@ -9,10 +9,10 @@
 //! `docs/benchmarks.md` says how each figure comes about.
 
 mod content;
-mod scratch;
+pub(super) mod scratch;
 mod sequential;
 mod subject;
-mod trial;
+pub(super) mod trial;
 
 use std::time::Duration;
 
@@ -38,6 +38,9 @@ const SIZE: usize = 1514;
 /// Bytes of a record of a pcap file beside the packet's.
 const RECORD: usize = 16;
 
+/// Bytes that the disk has to have at the least.
+const LEAST: u64 = 25_000_000_000;
+
 /// How close the search comes to the limit, as a share of the rate.
 const PRECISION: f64 = 0.05;
 
@@ -48,12 +51,12 @@ struct Results {
 }
 
 pub(super) fn run(args: &BenchArgs) -> Result<Vec<Row>> {
-    let scratch = Scratch::new(args.dir.as_deref())?;
+    let scratch = Scratch::new(args.dir.as_deref(), LEAST)?;
     let time = Duration::from_secs(if args.quick { 5 } else { 15 });
     if args.quick {
         output::tell("trials of 5 s: what the page cache swallows in that time counts as written");
     }
-    let ground = Ground { stage: Stage::new()?, scratch, time };
+    let ground = Ground { stage: Stage::new()?, scratch, size: SIZE, captured: SIZE, time };
     let mut subjects = subject::all(&ground.scratch.file());
     subjects.retain(|s| s.name.starts_with(TCPDUMP) || args.wants(&s.name));
     subjects.retain(|subject| can_begin(&ground.stage, subject));
@@ -140,7 +143,7 @@ mod tests {
         let subjects = &subject::all(Path::new("/data/f.pcap"))[..2];
         let trial = Trial { rate: 900.0, sent: 1000, lost: 100 };
         let results = |passed, failed| Results {
-            overload: Overload { trial, unsaid: 7 },
+            overload: Overload { trial, unsaid: 7, load: 0.5 },
             limit: Bracket { passed, failed },
         };
         let results = [results(500.0, Some(550.0)), results(900.0, None)];

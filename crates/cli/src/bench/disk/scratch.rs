@@ -10,25 +10,24 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use tempfile::TempDir;
 
-/// Bytes that the folder has at the least and at the most at a time.
-const LEAST: u64 = 25_000_000_000;
+/// Bytes that the folder has at the most at a time.
 const MOST: u64 = 60_000_000_000;
 /// Bytes that are left to others who write to the disk meanwhile.
 const LEFT: u64 = 5_000_000_000;
 
 /// The folder.
-pub(super) struct Scratch {
+pub(in crate::bench) struct Scratch {
     folder: TempDir,
     /// Bytes that it may have at a time.
-    pub(super) room: u64,
+    pub(in crate::bench) room: u64,
 }
 
 impl Scratch {
-    /// A new folder in `parent`, or where temporary files are.
+    /// A new folder with room for `least` bytes in `parent`, or where temporary files are.
     ///
     /// # Errors
     /// When the disk has no room; when nobody named `parent` and temporary files are in memory.
-    pub(super) fn new(parent: Option<&Path>) -> Result<Self> {
+    pub(in crate::bench) fn new(parent: Option<&Path>, least: u64) -> Result<Self> {
         let place = parent.map_or_else(std::env::temp_dir, Path::to_owned);
         let asked = || format!("measure the disk of {}", place.display());
         let found = filesystem::of(&place).with_context(asked)?;
@@ -36,8 +35,8 @@ impl Scratch {
             bail!("{}: that is in memory: name a folder on a disk with --dir", asked());
         }
         let room = found.available.saturating_sub(LEFT).min(MOST);
-        let [has, needs] = [found.available, LEAST + LEFT].map(|bytes| bytes / 1_000_000_000);
-        ensure!(room >= LEAST, "{}: {needs} GB are needed, {has} are free", asked());
+        let [has, needs] = [found.available, least + LEFT].map(|bytes| bytes / 1_000_000_000);
+        ensure!(room >= least, "{}: {needs} GB are needed, {has} are free", asked());
         let folder = tempfile::Builder::new().prefix("linerate-bench-").tempdir_in(&place);
         let folder = folder.with_context(asked)?;
         remove_on_signals(folder.path().to_owned()).with_context(asked)?;
@@ -45,7 +44,7 @@ impl Scratch {
     }
 
     /// The one file that is in the folder.
-    pub(super) fn file(&self) -> PathBuf {
+    pub(in crate::bench) fn file(&self) -> PathBuf {
         self.folder.path().join("f.pcap")
     }
 

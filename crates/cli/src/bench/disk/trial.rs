@@ -5,26 +5,32 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 
 use super::scratch::Scratch;
-use super::{RECORD, SIZE, content};
+use super::{RECORD, content};
 use crate::bench::capture::stage::Stage;
 use crate::bench::capture::subject::Subject;
 use crate::bench::search::Trial;
 
 /// Where trials are made.
-pub(super) struct Ground {
-    pub(super) stage: Stage,
-    pub(super) scratch: Scratch,
+pub(in crate::bench) struct Ground {
+    pub(in crate::bench) stage: Stage,
+    pub(in crate::bench) scratch: Scratch,
+    /// Bytes of a frame, without the check sequence.
+    pub(in crate::bench) size: usize,
+    /// Those of them that are captured.
+    pub(in crate::bench) captured: usize,
     /// How long a trial's load lasts.
-    pub(super) time: Duration,
+    pub(in crate::bench) time: Duration,
 }
 
 /// What a trial showed.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Overload {
+pub(in crate::bench) struct Overload {
     /// By what is in the file.
-    pub(super) trial: Trial,
+    pub(in crate::bench) trial: Trial,
     /// Packets that the subject says it captured and that are not in the file.
-    pub(super) unsaid: u64,
+    pub(in crate::bench) unsaid: u64,
+    /// Processor time of the subject for each second of the load.
+    pub(in crate::bench) load: f64,
 }
 
 /// A load ends after so many times as long as it should take.
@@ -34,12 +40,12 @@ const LIMIT: u32 = 3;
 const WARM_UP: u64 = 500_000;
 
 /// A trial at the sender's maximum, or as many packets as there is room for on the disk.
-pub(super) fn overload(ground: &Ground, subject: &Subject) -> Result<Overload> {
+pub(in crate::bench) fn overload(ground: &Ground, subject: &Subject) -> Result<Overload> {
     let mut session = ground.stage.begin(subject)?;
-    let maximum = session.send(SIZE, WARM_UP, None, ground.time)?.rate();
+    let maximum = session.send(ground.size, WARM_UP, None, ground.time)?.rate();
     session.end()?;
     let room = ground.scratch.room as f64 * 0.98;
-    let most = room / (SIZE + RECORD) as f64 / ground.time.as_secs_f64();
+    let most = room / (ground.captured + RECORD) as f64 / ground.time.as_secs_f64();
     match maximum > most {
         true => at(ground, subject, most),
         false => run(ground, subject, maximum, None),
@@ -56,13 +62,15 @@ fn run(ground: &Ground, subject: &Subject, expected: f64, asked: Option<f64>) ->
     ground.scratch.clear();
     let mut session = ground.stage.begin(subject)?;
     let packets = (expected * ground.time.as_secs_f64()) as u64;
-    let report = session.send(SIZE, packets, asked, ground.time * LIMIT)?;
+    let report = session.send(ground.size, packets, asked, ground.time * LIMIT)?;
     let outcome = session.end()?;
     let file = ground.scratch.file();
-    let held = content::frames(&file, SIZE, packets);
+    let held = content::frames(&file, ground.captured, packets);
     ground.scratch.clear();
     let held = held.with_context(|| format!("count what is in the file of {}", subject.name))?;
     let lost = report.packets.saturating_sub(held);
     let trial = Trial { rate: report.rate(), sent: report.packets, lost };
-    Ok(Overload { trial, unsaid: outcome.captured.saturating_sub(held) })
+    let used = outcome.consumer.unwrap_or_default().as_secs_f64();
+    let load = used / report.elapsed.as_secs_f64();
+    Ok(Overload { trial, unsaid: outcome.captured.saturating_sub(held), load })
 }

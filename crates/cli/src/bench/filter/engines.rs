@@ -10,16 +10,16 @@ use linerate::sys::libpcap::{CompileFor, Libpcap, Program};
 use super::filters::Case;
 
 /// What all are compared with.
-pub(super) const PEER: &str = "libpcap's interpreter";
+pub(in crate::bench) const PEER: &str = "libpcap's interpreter";
 
 /// Blocks of packets; with the level's name behind it.
-pub(super) const VECTOR: &str = "vector";
+pub(in crate::bench) const VECTOR: &str = "vector";
 
 const REFERENCE: &str = "reference";
 const SCALAR: &str = "scalar";
 
 /// What the runners are called.
-pub(super) fn names() -> impl Iterator<Item = String> {
+pub(in crate::bench) fn names() -> impl Iterator<Item = String> {
     [PEER, REFERENCE, SCALAR].map(String::from).into_iter().chain(Level::all().map(vector))
 }
 

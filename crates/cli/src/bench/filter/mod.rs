@@ -31,6 +31,7 @@ const BATCH: usize = 1024;
 pub(super) fn run(args: &BenchArgs) -> Result<Vec<Row>> {
     let libpcap = Libpcap::load().ok();
     let cases = filters::all();
+    let effort = Effort::new(args.quick, args.repeats());
     let places: &[Place] = if args.quick { &[Place::L2] } else { &Place::ALL };
     let runners = engines::names().filter(|name| wanted(args, name)).count();
     let compilers = [VECTOR, PEER].into_iter().filter(|name| wanted(args, name)).count();
@@ -45,7 +46,8 @@ pub(super) fn run(args: &BenchArgs) -> Result<Vec<Row>> {
             let what = format!("{traffic} packets, {place}");
             let packets = Packets::new(*place, traffic);
             for case in &cases {
-                rows.extend(running(args, case, libpcap, &packets, &what, progress)?);
+                let wanted = |name: &str| wanted(args, name);
+                rows.extend(running(&effort, wanted, case, &packets, &what, progress)?);
             }
         }
     }
@@ -104,30 +106,59 @@ pub(super) fn microseconds(mut work: impl FnMut() -> Result<()>) -> Result<f64> 
     Ok(began.elapsed().as_secs_f64() * 1e6 / f64::from(times))
 }
 
-fn running(
-    args: &BenchArgs,
-    case: &Case,
+/// How much is measured.
+pub(super) struct Effort {
     libpcap: Option<Libpcap>,
+    repeats: usize,
+    /// Of a run.
+    time: Duration,
+}
+
+impl Effort {
+    pub(super) fn new(quick: bool, repeats: usize) -> Self {
+        let time = Duration::from_millis(if quick { 2 } else { 5 });
+        Self { libpcap: Libpcap::load().ok(), repeats, time }
+    }
+}
+
+/// What a filter costs packets of one connection, in the nearest cache that holds some thousands: by each engine.
+///
+/// # Errors
+/// When engines do not agree on the packets.
+pub(super) fn steadily(
+    effort: &Effort,
+    name: &str,
+    text: &str,
+    progress: &mut Progress,
+) -> Result<Vec<Row>> {
+    let case = Case { name: name.into(), text: text.into() };
+    let packets = Packets::new(Place::L2, Traffic::Steady);
+    running(effort, |_| true, &case, &packets, "steady packets", progress)
+}
+
+fn running(
+    effort: &Effort,
+    wanted: impl Fn(&str) -> bool,
+    case: &Case,
     packets: &Packets,
     what: &str,
     progress: &mut Progress,
 ) -> Result<Vec<Row>> {
     let filter = compiled(case)?;
     let batch = packets.batch();
-    let mut runners = engines::all(&filter, case, libpcap)?;
-    runners.retain(|runner| wanted(args, &runner.name));
+    let mut runners = engines::all(&filter, case, effort.libpcap)?;
+    runners.retain(|runner| wanted(&runner.name));
     agree(&mut runners, &batch, case)?;
     let course = &Course::new(batch);
-    let time = Duration::from_millis(if args.quick { 2 } else { 5 });
     let subjects = runners.into_iter().map(|mut runner| Subject {
         name: runner.name.clone(),
         run: runner.keeps.take().map(|mut keeps| {
-            Box::new(move || Ok(course.nanoseconds(time, &mut keeps)))
+            Box::new(move || Ok(course.nanoseconds(effort.time, &mut keeps)))
                 as Box<dyn FnMut() -> Result<f64> + '_>
         }),
     });
     let name = format!("{}, {what}", case.name);
-    let results = measure(&name, subjects.collect(), args.repeats(), progress)?;
+    let results = measure(&name, subjects.collect(), effort.repeats, progress)?;
     Ok(compare("filter", &name, "ns", PEER, &results))
 }
 

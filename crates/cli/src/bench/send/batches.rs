@@ -20,7 +20,7 @@ use crate::bench::row::{Row, compare};
 use crate::bench::runner::Samples;
 
 /// Frames handed over together.
-pub(super) const SIZES: [usize; 7] = [1, 4, 16, 64, 256, 1024, 4096];
+pub(in crate::bench) const SIZES: [usize; 7] = [1, 4, 16, 64, 256, 1024, 4096];
 
 const PACKETS: Packets = Packets { protocol: Protocol::Udp, unique: true };
 

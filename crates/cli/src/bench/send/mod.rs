@@ -10,7 +10,7 @@
 //!
 //! `docs/benchmarks.md` says how each figure comes about.
 
-mod batches;
+pub(super) mod batches;
 mod choice;
 mod coverage;
 mod ground;
@@ -21,7 +21,7 @@ mod peer;
 mod queues;
 mod raw_ip;
 mod running;
-mod subject;
+pub(super) mod subject;
 mod tables;
 mod trial;
 
@@ -40,7 +40,7 @@ use subject::Subject;
 
 /// How much is measured.
 #[derive(Clone, Copy)]
-struct Effort {
+pub(super) struct Effort {
     /// Trials of each subject.
     repeats: usize,
     /// Length of a trial.
@@ -51,7 +51,7 @@ struct Effort {
 }
 
 impl Effort {
-    fn new(quick: bool) -> Self {
+    pub(super) fn new(quick: bool) -> Self {
         let (repeats, [time, pacing]) = if quick { (1, [200, 1000]) } else { (3, [500, 10_000]) };
         let [time, pacing] = [time, pacing].map(Duration::from_millis);
         Self { repeats, time, pacing, quick }
@@ -72,7 +72,7 @@ pub(super) fn run(args: &BenchArgs) -> Result<Vec<Row>> {
     let ground = Ground::new(1)?;
     let mut rows = Vec::new();
     if choice.has(Part::Rates) {
-        rows.extend(rates(&ground, &choice.subjects(subject::all()), effort)?);
+        rows.extend(rates(&ground, &choice.subjects(subject::all()), effort, effort.cases())?);
     }
     let ours = choice.own(subject::ours().collect());
     if choice.has(Part::Batches) {
@@ -90,9 +90,30 @@ pub(super) fn run(args: &BenchArgs) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
+/// SYN packets over the wire, by applications' sockets and by ours: to one destination, and each to another.
+pub(super) fn syn_rates(effort: Effort) -> Result<Vec<Row>> {
+    let subjects: Vec<_> = subject::applications().chain(subject::ours()).collect();
+    let [.., one, unique] = Packets::ALL;
+    rates(&Ground::new(1)?, &subjects, effort, vec![(one, Device::Veth), (unique, Device::Veth)])
+}
+
+/// By one core and by two, each with a queue of its own.
+pub(super) fn rates_by_cores(effort: Effort) -> Result<Vec<Row>> {
+    queues::rows(&subject::ours().collect::<Vec<_>>(), effort)
+}
+
+/// By the number of packets that are handed over together.
+pub(super) fn rates_by_batch(effort: Effort) -> Result<Vec<Row>> {
+    batches::rows(&Ground::new(1)?, &subject::ours().collect::<Vec<_>>(), effort.time)
+}
+
 /// The rate and the cost of everybody, at their highest.
-fn rates(ground: &Ground, subjects: &[Subject], effort: Effort) -> Result<Vec<Row>> {
-    let cases = effort.cases();
+fn rates(
+    ground: &Ground,
+    subjects: &[Subject],
+    effort: Effort,
+    cases: Vec<(Packets, Device)>,
+) -> Result<Vec<Row>> {
     let takers = |(packets, device)| {
         let can_send = move |subject: &&Subject| subject.can_send(packets, device);
         subjects.iter().filter(can_send).collect::<Vec<_>>()

@@ -27,13 +27,13 @@ pub(super) enum Way {
 }
 
 /// Names of those that others are compared with.
-pub(super) const RAW_IP: &str = "raw IP sendto";
-pub(super) const RING: &str = "PACKET_TX_RING (ring)";
+pub(in crate::bench) const RAW_IP: &str = "raw IP sendto";
+pub(in crate::bench) const RING: &str = "PACKET_TX_RING (ring)";
 pub(super) const TRAFGEN: &str = "trafgen";
 
 /// Names of our best.
-pub(super) const FRAMES: &str = "live frames, 2 cores";
-pub(super) const TEMPLATE: &str = "live template";
+pub(in crate::bench) const FRAMES: &str = "live frames, 2 cores";
+pub(in crate::bench) const TEMPLATE: &str = "live template";
 
 const OURS: [(&str, Way); 6] = [
     ("AF_PACKET sendto (socket)", Way::Sink(Backend::Socket)),
@@ -53,7 +53,7 @@ pub(super) fn all() -> Vec<Subject> {
 }
 
 /// Sockets as applications have them.
-fn applications() -> impl Iterator<Item = Subject> {
+pub(super) fn applications() -> impl Iterator<Item = Subject> {
     let ways = [(RAW_IP, false), ("raw IP sendmmsg", true)];
     ways.into_iter()
         .map(|(name, together)| Subject { name: name.into(), way: Way::RawIp { together } })

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use linerate::base::{self, Source};
-use linerate::capture::{self, ANY, Backend, Capture, Config, Interrupt};
+use linerate::capture::{self, Backend, Capture, Config, Interrupt};
 use linerate::filter::Options;
 
 use crate::args::ProfileArgs;
@@ -19,8 +20,13 @@ pub(super) struct OwnCapture {
     thread: JoinHandle<base::Result<()>>,
     is_over: Arc<AtomicBool>,
     interrupt: Interrupt,
-    interface: String,
+    /// Where an answer to how many packets it has seen is to go.
+    ask: Sender<Answer>,
+    name: String,
 }
+
+/// Takes the number of packets seen.
+type Answer = Sender<base::Result<u64>>;
 
 /// How long a wait for packets may take.
 const PATIENCE: Duration = Duration::from_millis(100);
@@ -48,13 +54,26 @@ impl OwnCapture {
         let is_over = Arc::new(AtomicBool::new(false));
         let shared = is_over.clone();
         let thread = thread::Builder::new().name("capture".into());
-        let thread = thread.spawn(move || take(capture, &shared))?;
-        Ok(Self { thread, is_over, interrupt, interface: config.interface })
+        let name = format!("{}, back end {}", config.interface, capture.backend);
+        let (ask, asked) = mpsc::channel();
+        let thread = thread.spawn(move || take(capture, &shared, &asked))?;
+        Ok(Self { thread, is_over, interrupt, ask, name })
     }
 
-    /// The one interface that it is on; `None` for all.
-    pub(super) fn interface(&self) -> Option<&str> {
-        Some(self.interface.as_str()).filter(|name| *name != ANY)
+    /// Where it captures, and how.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Packets that it has seen so far, whatever its filter made of them.
+    ///
+    /// # Errors
+    /// When it does not know; when it has failed.
+    pub(super) fn seen(&self) -> Result<u64> {
+        let (answer, answered) = mpsc::channel();
+        let ended = |_| anyhow!("the capture has ended");
+        self.ask.send(answer).map_err(|_| ended(()))?;
+        Ok(answered.recv().map_err(|_| ended(()))??)
     }
 
     pub(super) fn goes_on(&self) -> bool {
@@ -73,8 +92,12 @@ impl OwnCapture {
     }
 }
 
-fn take(mut capture: Capture, is_over: &AtomicBool) -> base::Result<()> {
+fn take(mut capture: Capture, is_over: &AtomicBool, asked: &Receiver<Answer>) -> base::Result<()> {
     while !is_over.load(Ordering::Relaxed) {
+        for answer in asked.try_iter() {
+            // Who asked may have given up.
+            let _ = answer.send(capture.source.stats().map(|stats| stats.seen));
+        }
         if let Some(batch) = capture.source.next_batch(PATIENCE)? {
             std::hint::black_box(batch.iter().map(|packet| packet.data.len()).sum::<usize>());
         }

@@ -18,6 +18,16 @@ pub(super) fn table(cost: &Cost) -> String {
     text
 }
 
+/// A row for each component, for a page.
+pub(super) fn rows(cost: &Cost) -> Vec<Vec<String>> {
+    let row = |part: &ComponentCost| {
+        let (time, cycles) = (number(part.nanoseconds), number(part.cycles));
+        let share = format!("{:.1}", 100.0 * part.share);
+        vec![part.component.name().to_owned(), String::new(), time, cycles, share]
+    };
+    cost.components.iter().map(row).collect()
+}
+
 fn line(text: &mut String, name: &str, nanoseconds: Option<f64>, cycles: Option<f64>, share: f64) {
     let (time, cycles, share) = (number(nanoseconds), number(cycles), 100.0 * share);
     let _ = writeln!(text, "{name:<28} {time:>10} {cycles:>10} {share:>8.1}");

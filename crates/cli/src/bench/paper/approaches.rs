@@ -1,0 +1,108 @@
+//! P4, tables 1 and 2: the highest rate without loss, and the throughput at it, by approach.
+
+use anyhow::Result;
+
+use super::findings::{Figures, Findings, by_case};
+use super::{Conditions, figures};
+use crate::bench::capture::can_begin;
+use crate::bench::capture::measure::all;
+use crate::bench::capture::stage::Stage;
+use crate::bench::capture::subject::{Subject, ours, tcpdump_with};
+use crate::bench::progress::Progress;
+use crate::bench::row::{Row, compare};
+use crate::bench::runner::Samples;
+use crate::chart::{Axis, Line, Scale, lines};
+
+const EXPERIMENT: &str = "P4.table1";
+/// The paper's frames have 64, 400, 600 and 1500 bytes, of which the last four are the check sequence.
+const SIZES: [usize; 4] = [60, 396, 596, 1496];
+/// MiB. The paper's buffers were smaller; trials fill them twice, and so would be long with larger ones.
+pub(super) const BUFFER: u64 = 8;
+/// Bytes of preamble, check sequence and gap.
+const AROUND: f64 = 24.0;
+
+pub(super) const LIBPCAP: &str = "tcpdump";
+
+/// A socket, libpcap as tcpdump uses it, and the tap.
+pub(super) fn subjects() -> Vec<Subject> {
+    let own = |backend| ours(backend, &["--backend", backend], true, BUFFER, "/dev/null");
+    let libpcap = tcpdump_with(BUFFER, &[], "/dev/null");
+    let libpcap = libpcap.map(|subject| Subject { name: LIBPCAP.into(), ..subject });
+    [Some(own("socket")), libpcap, Some(own("tap"))].into_iter().flatten().collect()
+}
+
+pub(super) fn run(conditions: &Conditions) -> Result<Findings> {
+    let mut rows = limits(conditions, subjects(), &SIZES, BUFFER, LIBPCAP)?;
+    let cases = SIZES.map(case);
+    let line = |subject: &Subject| {
+        let rates = by_case(&rows, &cases, &subject.name);
+        let points = SIZES.iter().zip(rates).filter_map(|(x, y)| Some((*x as f64, y?)));
+        Line { name: subject.name.clone(), points: points.collect() }
+    };
+    let shown: Vec<_> = subjects().iter().map(line).collect();
+    let x = Axis { label: "bytes of a frame".into(), scale: Scale::Linear };
+    let y = Axis { label: "packets/s without loss".into(), scale: Scale::Linear };
+    let svg = lines("P4, table 1: highest rate without loss", &x, &y, &shown);
+    let throughput: Vec<_> = rows.iter().filter_map(throughput).collect();
+    rows.extend(throughput);
+    Findings::of(EXPERIMENT, rows, &figures::APPROACHES)
+        .remark(
+            "libpcap is the installed one, as tcpdump uses it; all write a savefile to /dev/null and have 8 MiB of buffer. The \
+             throughput is that on a wire, with preamble, check sequence and gap. Where no rate failed, the sender came to its \
+             own limit.",
+        )
+        .chart(svg, "Highest rates without loss against the size of frames, as lines")
+}
+
+fn case(size: usize) -> String {
+    format!("{size} B, no loss up to")
+}
+
+/// The rows of the highest rates without loss, by size of frames; the spread ends with the lowest rate that failed.
+///
+/// # Errors
+/// A subject's that fails.
+pub(super) fn limits(
+    conditions: &Conditions,
+    mut subjects: Vec<Subject>,
+    sizes: &[usize],
+    buffer: u64,
+    baseline: &str,
+) -> Result<Vec<Row>> {
+    let stage = Stage::new()?;
+    let mut effort = conditions.effort(buffer);
+    effort.repeats = 1;
+    subjects.retain(|subject| can_begin(&stage, subject));
+    let progress = &mut Progress::new(sizes.len() * 2 * subjects.len());
+    let mut rows = Vec::new();
+    for size in sizes {
+        let results = all(&stage, &subjects, *size, &effort, progress)?;
+        let found = subjects
+            .iter()
+            .zip(&results)
+            .filter_map(|(subject, results)| Some((subject, results.limit?)));
+        let figures: Figures = found
+            .clone()
+            .map(|(subject, limit)| (subject.name.clone(), Some(Samples::new(vec![limit.passed]))))
+            .collect();
+        let mut table = compare(EXPERIMENT, &case(*size), "packets/s", baseline, &figures);
+        for (row, (_, limit)) in table.iter_mut().zip(found) {
+            row.spread = Some((limit.passed, limit.failed.unwrap_or(limit.passed)));
+        }
+        rows.extend(table);
+    }
+    Ok(rows)
+}
+
+/// The same in bits on a wire.
+fn throughput(row: &Row) -> Option<Row> {
+    let size: f64 = row.case.split(' ').next()?.parse().ok()?;
+    let bits = |rate: f64| rate * (size + AROUND) * 8.0 / 1e6;
+    Some(Row {
+        case: format!("{size} B, throughput"),
+        value: row.value.map(bits),
+        spread: row.spread.map(|(a, b)| (bits(a), bits(b))),
+        unit: "Mbit/s",
+        ..row.clone()
+    })
+}

@@ -1,0 +1,42 @@
+//! Results that are kept: rows as they are, the page, and what machine they are from.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+use super::{Done, report};
+use crate::args::BenchArgs;
+use crate::bench::report::lines;
+use crate::machine::Machine;
+use crate::output;
+
+/// Writes what was asked for.
+///
+/// # Errors
+/// When a file cannot be written.
+pub(super) fn keep(args: &BenchArgs, done: &[Done]) -> Result<()> {
+    if args.html.is_none() && args.save.is_none() {
+        return Ok(());
+    }
+    let machine = Machine::of_this();
+    if let Some(file) = &args.html {
+        report::page(&machine, args.quick, done).write(file)?;
+        output::tell(format_args!("the page is {}", file.display()));
+    }
+    if let Some(parent) = &args.save {
+        let folder = parent.join(format!("{}-{}", machine.date, machine.host));
+        save(&folder, &machine, args.quick, done)
+            .with_context(|| format!("keep the results in {}", folder.display()))?;
+        output::tell(format_args!("results, page and machine are in {}", folder.display()));
+    }
+    Ok(())
+}
+
+fn save(folder: &Path, machine: &Machine, is_quick: bool, done: &[Done]) -> Result<()> {
+    fs::create_dir_all(folder)?;
+    let rows = done.iter().map(|done| lines(&done.findings.rows)).collect::<Result<String>>()?;
+    fs::write(folder.join("results.jsonl"), rows)?;
+    fs::write(folder.join("machine.json"), serde_json::to_string_pretty(machine)? + "\n")?;
+    report::page(machine, is_quick, done).write(&folder.join("page.html"))
+}

@@ -1,0 +1,7 @@
+//! Names of functions: the kernel's, and those of processes.
+
+mod kernel;
+mod user;
+
+pub use kernel::KernelSymbols;
+pub use user::UserSymbols;
