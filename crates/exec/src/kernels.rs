@@ -12,7 +12,7 @@ use linerate_filter::plan::{BinaryOperator, Comparison};
 
 use crate::bits::Bits;
 use crate::join::Either;
-use crate::lanes::{Arrivals, Chunks, Lanes, Mask, each};
+use crate::lanes::{Arrivals, Chunks, Fork, Lanes, Mask, each};
 use crate::lookup::Lookup;
 use crate::portable::{self, Known, Windows};
 
@@ -127,9 +127,9 @@ impl Level {
         lanes: &Lanes,
         present: Option<&Mask>,
         active: &Arrivals,
-        found: impl FnMut(usize, u16, u16),
+        fork: &mut Fork<'_>,
     ) {
-        at_level!(self, test(lookup, lanes, present, active, found));
+        at_level!(self, test(lookup, lanes, present, active, fork));
     }
 
     pub(crate) fn either(
@@ -138,9 +138,9 @@ impl Level {
         lanes: &Lanes,
         present: [Option<&Mask>; 2],
         active: &Arrivals,
-        found: impl FnMut(usize, u16, u16),
+        fork: &mut Fork<'_>,
     ) {
-        at_level!(self, either(either, lanes, present, active, found));
+        at_level!(self, either(either, lanes, present, active, fork));
     }
 
     pub(crate) fn compare(
@@ -148,9 +148,9 @@ impl Level {
         how: Comparison,
         both: [Known<'_>; 2],
         active: &Arrivals,
-        found: impl FnMut(usize, u16, u16),
+        fork: &mut Fork<'_>,
     ) {
-        at_level!(self, compare(how, both, active, found));
+        at_level!(self, compare(how, both, active, fork));
     }
 
     pub(crate) fn compress(self, lanes: &Lanes, chosen: &Arrivals, out: &mut Lanes) {
@@ -206,8 +206,8 @@ mod avx512 {
 
     pub(super) use super::spread;
     use super::{
-        Arrivals, BinaryOperator, Bits, Chunks, Comparison, Either, Known, Lanes, Lookup, Mask,
-        Windows, last_word, portable,
+        Arrivals, BinaryOperator, Bits, Chunks, Comparison, Either, Fork, Known, Lanes, Lookup,
+        Mask, Windows, last_word, portable,
     };
     use crate::lanes::{CHUNK, each};
     use crate::lookup::{Bitmap, Table};
@@ -281,7 +281,13 @@ mod avx512 {
 
     #[target_feature(enable = "avx512f,avx512bw")]
     pub(super) fn extract(bits: Bits, lanes: &Lanes, chunks: Chunks, out: &mut Lanes) {
-        portable::extract(bits, lanes, chunks, out);
+        let [right, left] =
+            [bits.right, bits.left].map(|count| _mm_cvtsi32_si128(count.cast_signed()));
+        let mask = splat(bits.mask);
+        for chunk in each(chunks) {
+            let number = _mm512_and_si512(_mm512_srl_epi32(load(&lanes[chunk]), right), mask);
+            store(&mut out[chunk], _mm512_sll_epi32(number, left));
+        }
     }
 
     #[target_feature(enable = "avx512f,avx512bw")]
@@ -300,9 +306,9 @@ mod avx512 {
         how: Comparison,
         both: [Known<'_>; 2],
         active: &Arrivals,
-        found: impl FnMut(usize, u16, u16),
+        fork: &mut Fork<'_>,
     ) {
-        portable::compare(how, both, active, found);
+        portable::compare(how, both, active, fork);
     }
 
     #[target_feature(enable = "avx512f,avx512bw")]
@@ -311,7 +317,7 @@ mod avx512 {
         lanes: &Lanes,
         present: Option<&Mask>,
         active: &Arrivals,
-        mut found: impl FnMut(usize, u16, u16),
+        fork: &mut Fork<'_>,
     ) {
         match lookup {
             Lookup::Equal { mask, constant } => {
@@ -320,7 +326,7 @@ mod avx512 {
                     let there = active.packets.0[chunk] & of(present, chunk);
                     let lane = _mm512_and_si512(load(&lanes[chunk]), mask);
                     let holds = _mm512_cmpeq_epi32_mask(lane, constant);
-                    found(chunk, there & holds, there & !holds);
+                    fork.send(chunk, there & holds, there & !holds);
                 }
             }
             Lookup::Few { mask, constants } => {
@@ -330,7 +336,7 @@ mod avx512 {
                     let lane = _mm512_and_si512(load(&lanes[chunk]), mask);
                     let equal = |constant: &u32| _mm512_cmpeq_epi32_mask(lane, splat(*constant));
                     let holds = constants.iter().fold(0, |holds, constant| holds | equal(constant));
-                    found(chunk, there & holds, there & !holds);
+                    fork.send(chunk, there & holds, there & !holds);
                 }
             }
             Lookup::Within { mask, low, span } => {
@@ -339,14 +345,14 @@ mod avx512 {
                     let there = active.packets.0[chunk] & of(present, chunk);
                     let lane = _mm512_and_si512(load(&lanes[chunk]), mask);
                     let holds = _mm512_cmple_epu32_mask(_mm512_sub_epi32(lane, low), span);
-                    found(chunk, there & holds, there & !holds);
+                    fork.send(chunk, there & holds, there & !holds);
                 }
             }
             Lookup::Bitmap { right, mask, bitmap } => {
                 for chunk in each(active.chunks) {
                     let there = active.packets.0[chunk] & of(present, chunk);
                     let holds = in_bitmap(*right, *mask, bitmap, load(&lanes[chunk]));
-                    found(chunk, there & holds, there & !holds);
+                    fork.send(chunk, there & holds, there & !holds);
                 }
             }
             Lookup::Hashed { mask, table } => {
@@ -354,7 +360,7 @@ mod avx512 {
                     let there = active.packets.0[chunk] & of(present, chunk);
                     let holds =
                         in_table(table, _mm512_and_si512(load(&lanes[chunk]), splat(*mask)));
-                    found(chunk, there & holds, there & !holds);
+                    fork.send(chunk, there & holds, there & !holds);
                 }
             }
         }
@@ -392,7 +398,7 @@ mod avx512 {
         lanes: &Lanes,
         present: [Option<&Mask>; 2],
         active: &Arrivals,
-        mut found: impl FnMut(usize, u16, u16),
+        fork: &mut Fork<'_>,
     ) {
         for chunk in each(active.chunks) {
             let halves = load(&lanes[chunk]);
@@ -405,7 +411,7 @@ mod avx512 {
             let upper = _pext_u32(equal, 0xaaaa_aaaa) as u16;
             let there = present.map(|present| of(present, chunk));
             let (holds, fails) = either.judge(upper, lower, there, active.packets.0[chunk]);
-            found(chunk, holds, fails);
+            fork.send(chunk, holds, fails);
         }
     }
 
@@ -430,8 +436,8 @@ mod avx2 {
 
     pub(super) use super::spread;
     use super::{
-        Arrivals, BinaryOperator, Bits, Chunks, Comparison, Either, Known, Lanes, Lookup, Mask,
-        Windows, last_word, portable,
+        Arrivals, BinaryOperator, Bits, Chunks, Comparison, Either, Fork, Known, Lanes, Lookup,
+        Mask, Windows, last_word, portable,
     };
     use crate::lanes::{CHUNK, each};
     use crate::portable::of;
@@ -532,9 +538,9 @@ mod avx2 {
         how: Comparison,
         both: [Known<'_>; 2],
         active: &Arrivals,
-        found: impl FnMut(usize, u16, u16),
+        fork: &mut Fork<'_>,
     ) {
-        portable::compare(how, both, active, found);
+        portable::compare(how, both, active, fork);
     }
 
     #[target_feature(enable = "avx2")]
@@ -543,7 +549,7 @@ mod avx2 {
         lanes: &Lanes,
         present: Option<&Mask>,
         active: &Arrivals,
-        mut found: impl FnMut(usize, u16, u16),
+        fork: &mut Fork<'_>,
     ) {
         match lookup {
             Lookup::Equal { mask, constant } => {
@@ -552,7 +558,7 @@ mod avx2 {
                     let there = active.packets.0[chunk] & of(present, chunk);
                     let equal = |lane| _mm256_cmpeq_epi32(_mm256_and_si256(lane, mask), constant);
                     let holds = bits(load(&lanes[chunk]).map(equal));
-                    found(chunk, there & holds, there & !holds);
+                    fork.send(chunk, there & holds, there & !holds);
                 }
             }
             Lookup::Few { mask, constants } => {
@@ -569,7 +575,7 @@ mod avx2 {
                         }
                     }
                     let holds = bits(equal);
-                    found(chunk, there & holds, there & !holds);
+                    fork.send(chunk, there & holds, there & !holds);
                 }
             }
             Lookup::Within { mask, low, span } => {
@@ -578,12 +584,12 @@ mod avx2 {
                     let there = active.packets.0[chunk] & of(present, chunk);
                     let above = |lane| _mm256_sub_epi32(_mm256_and_si256(lane, mask), low);
                     let holds = bits(load(&lanes[chunk]).map(|lane| at_most(above(lane), span)));
-                    found(chunk, there & holds, there & !holds);
+                    fork.send(chunk, there & holds, there & !holds);
                 }
             }
             // Eight lanes at a time a gather gains nothing here.
             Lookup::Bitmap { .. } | Lookup::Hashed { .. } => {
-                portable::test(lookup, lanes, present, active, found);
+                portable::test(lookup, lanes, present, active, fork);
             }
         }
     }
@@ -594,7 +600,7 @@ mod avx2 {
         lanes: &Lanes,
         present: [Option<&Mask>; 2],
         active: &Arrivals,
-        mut found: impl FnMut(usize, u16, u16),
+        fork: &mut Fork<'_>,
     ) {
         for chunk in each(active.chunks) {
             let halves = load(&lanes[chunk]);
@@ -610,7 +616,7 @@ mod avx2 {
             let lower = bits(equal.map(|half| _mm256_slli_epi32::<16>(half)));
             let there = present.map(|present| of(present, chunk));
             let (holds, fails) = either.judge(upper, lower, there, active.packets.0[chunk]);
-            found(chunk, holds, fails);
+            fork.send(chunk, holds, fails);
         }
     }
 

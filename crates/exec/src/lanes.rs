@@ -105,7 +105,22 @@ impl Arrivals {
     #[inline(always)]
     pub(crate) fn add(&mut self, chunk: usize, more: u16) {
         self.packets.0[chunk] |= more;
-        self.chunks |= u16::from(more != 0) << chunk;
+        self.chunks |= if more == 0 { 0 } else { 1 << chunk };
+    }
+}
+
+/// Where a test sends packets, by what it found.
+pub(crate) struct Fork<'a> {
+    pub(crate) then: &'a mut Arrivals,
+    pub(crate) otherwise: &'a mut Arrivals,
+}
+
+impl Fork<'_> {
+    /// Sends packets of one chunk on.
+    #[inline(always)]
+    pub(crate) fn send(&mut self, chunk: usize, holds: u16, fails: u16) {
+        self.then.add(chunk, holds);
+        self.otherwise.add(chunk, fails);
     }
 }
 

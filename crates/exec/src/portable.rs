@@ -1,6 +1,7 @@
 //! What is done to columns, in plain Rust: for every processor, and the pattern for its faster likes.
 //!
-//! What tests find is told by chunk: of whom it holds, and of whom it does not. Who lacks the field is neither.
+//! Tests send packets on by chunk: those of whom they hold one way, those of whom they do not the other. Who lacks the
+//! field goes nowhere.
 
 use std::array;
 
@@ -8,7 +9,7 @@ use linerate_filter::plan::{BinaryOperator, Comparison, apply};
 
 use crate::bits::Bits;
 use crate::join::Either;
-use crate::lanes::{Arrivals, CHUNK, CHUNKS, Chunks, LANES, Lanes, Mask, each, ones};
+use crate::lanes::{Arrivals, CHUNK, CHUNKS, Chunks, Fork, LANES, Lanes, Mask, each, ones};
 use crate::lookup::Lookup;
 
 /// Where in memory the numbers of a column are, four bytes each in network order.
@@ -79,17 +80,17 @@ pub(crate) fn test(
     lanes: &Lanes,
     present: Option<&Mask>,
     active: &Arrivals,
-    found: impl FnMut(usize, u16, u16),
+    fork: &mut Fork<'_>,
 ) {
     match lookup {
         Lookup::Equal { mask, constant } => {
-            select(lanes, present, active, |lane| lane & mask == *constant, found);
+            select(lanes, present, active, |lane| lane & mask == *constant, fork);
         }
         Lookup::Within { mask, low, span } => {
             let holds = |lane: u32| (lane & mask).wrapping_sub(*low) <= *span;
-            select(lanes, present, active, holds, found);
+            select(lanes, present, active, holds, fork);
         }
-        other => select(lanes, present, active, |lane| other.holds(lane), found),
+        other => select(lanes, present, active, |lane| other.holds(lane), fork),
     }
 }
 
@@ -98,12 +99,12 @@ fn select(
     present: Option<&Mask>,
     active: &Arrivals,
     holds: impl Fn(u32) -> bool,
-    mut found: impl FnMut(usize, u16, u16),
+    fork: &mut Fork<'_>,
 ) {
     for chunk in each(active.chunks) {
         let there = active.packets.0[chunk] & of(present, chunk);
         let holds = bits(|lane| holds(lanes[chunk][lane]));
-        found(chunk, there & holds, there & !holds);
+        fork.send(chunk, there & holds, there & !holds);
     }
 }
 
@@ -114,7 +115,7 @@ pub(crate) fn either(
     lanes: &Lanes,
     present: [Option<&Mask>; 2],
     active: &Arrivals,
-    mut found: impl FnMut(usize, u16, u16),
+    fork: &mut Fork<'_>,
 ) {
     for chunk in each(active.chunks) {
         let is_among = |half: u32| either.constants.iter().any(|c| u32::from(*c) == half);
@@ -122,7 +123,7 @@ pub(crate) fn either(
         let lower = bits(|lane| is_among(lanes[chunk][lane] & 0xffff));
         let there = present.map(|present| of(present, chunk));
         let (holds, fails) = either.judge(upper, lower, there, active.packets.0[chunk]);
-        found(chunk, holds, fails);
+        fork.send(chunk, holds, fails);
     }
 }
 
@@ -132,12 +133,12 @@ pub(crate) fn compare(
     how: Comparison,
     [(left, one), (right, other)]: [Known<'_>; 2],
     active: &Arrivals,
-    mut found: impl FnMut(usize, u16, u16),
+    fork: &mut Fork<'_>,
 ) {
     for chunk in each(active.chunks) {
         let there = active.packets.0[chunk] & of(one, chunk) & of(other, chunk);
         let holds = bits(|lane| how.holds(left[chunk][lane], right[chunk][lane]));
-        found(chunk, there & holds, there & !holds);
+        fork.send(chunk, there & holds, there & !holds);
     }
 }
 

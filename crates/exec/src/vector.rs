@@ -8,7 +8,7 @@ use linerate_base::Descriptor;
 
 use crate::columns::{Block, Columns, Memory};
 use crate::kernels::{Level, prefetch};
-use crate::lanes::{Arrivals, CHUNKS, Lanes, Mask};
+use crate::lanes::{Arrivals, CHUNKS, Fork, Lanes, Mask};
 use crate::program::{Place, Program, Step};
 
 /// Up to [`LANES`](crate::lanes::LANES) packets.
@@ -177,24 +177,29 @@ fn take(
         }
         Step::Test { operand, lookup, then, otherwise } => {
             let (lanes, present) = columns.get(*operand, chunks);
-            level.test(lookup, lanes, present, active, |chunk, holds, fails| {
-                places[*then].add(chunk, holds);
-                places[*otherwise].add(chunk, fails);
+            fork(places, *then, *otherwise, |fork| {
+                level.test(lookup, lanes, present, active, fork);
             });
         }
         Step::Either { either, then, otherwise } => {
             let [(lanes, first), (_, second)] = columns.get_both(either.operands, chunks);
-            level.either(either, lanes, [first, second], active, |chunk, holds, fails| {
-                places[*then].add(chunk, holds);
-                places[*otherwise].add(chunk, fails);
+            fork(places, *then, *otherwise, |fork| {
+                level.either(either, lanes, [first, second], active, fork);
             });
         }
         Step::Compare { how, left, right, then, otherwise } => {
             let both = columns.get_both([*left, *right], chunks);
-            level.compare(*how, both, active, |chunk, holds, fails| {
-                places[*then].add(chunk, holds);
-                places[*otherwise].add(chunk, fails);
-            });
+            fork(places, *then, *otherwise, |fork| level.compare(*how, both, active, fork));
         }
     }
+}
+
+/// Has packets sent to two places, which may be one.
+fn fork(places: &mut [Arrivals], then: Place, otherwise: Place, send: impl FnOnce(&mut Fork<'_>)) {
+    if let Ok([then, otherwise]) = places.get_disjoint_mut([then, otherwise]) {
+        return send(&mut Fork { then, otherwise });
+    }
+    let mut fails = Arrivals::default();
+    send(&mut Fork { then: &mut places[then], otherwise: &mut fails });
+    accept(&mut places[otherwise], &fails.packets);
 }

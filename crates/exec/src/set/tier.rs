@@ -12,7 +12,7 @@ use linerate_filter::rules::{Condition, Ranges, Rule};
 use crate::bits::Bits;
 use crate::columns::{Block, Columns, Memory};
 use crate::kernels::Level;
-use crate::lanes::{Arrivals, CHUNK, each, ones};
+use crate::lanes::{Arrivals, CHUNK, Fork, each, ones};
 use crate::lookup::Lookup;
 use crate::program::{Builder, Operand, Program};
 use crate::vector::{Packets, Rows};
@@ -84,16 +84,20 @@ impl Tier {
             *counts.entry(condition).or_default() += 1;
         }
         let guards = guards(&rules, &counts);
+        let rivals = Rivals::new(&rules);
         let mut filing = Filing { builder: Builder::new(values, 0), filed: Vec::new() };
         let mut piles: HashMap<(Option<usize>, ValueId, u32), Pile<'_>> = HashMap::new();
         for (number, rule) in rules {
             let guard = rule.conditions.iter().find_map(|c| guards.iter().position(|g| *g == c));
-            let Some(under) = rule.conditions.iter().min_by_key(|c| (counts[c], c.ranges.count()))
-            else {
+            let Some(under) = rule.conditions.iter().min_by_key(|c| rivals.of(c)) else {
                 continue;
             };
             let known = guard.map(|guard| guards[guard]);
-            let id = filing.file(number, rule, |c| c != under && Some(c) != known);
+            let mut asked: Vec<_> =
+                rule.conditions.iter().filter(|c| *c != under && Some(*c) != known).collect();
+            // What fewest meet comes first.
+            asked.sort_by_key(|c| rivals.of(c));
+            let id = filing.file(number, rule, &asked);
             piles.entry((guard, under.value, under.mask)).or_default().push((under, id));
         }
         let mut piles: Vec<_> = piles.into_iter().collect();
@@ -171,6 +175,29 @@ fn guards<'a>(
     guards
 }
 
+/// Where the ranges of each field begin and end, ascending.
+struct Rivals(HashMap<(ValueId, u32), Vec<u32>>);
+
+impl Rivals {
+    fn new(rules: &[(usize, &Rule)]) -> Self {
+        let mut bounds: HashMap<_, Vec<_>> = HashMap::new();
+        for condition in rules.iter().flat_map(|(_, rule)| &rule.conditions) {
+            let ends = condition.ranges.iter().flat_map(|(from, to)| [from, to]);
+            bounds.entry((condition.value, condition.mask)).or_default().extend(ends);
+        }
+        bounds.values_mut().for_each(|bounds| bounds.sort_unstable());
+        Self(bounds)
+    }
+
+    /// How many of these are inside a condition's ranges, and how many numbers.
+    fn of(&self, condition: &Condition) -> (usize, u64) {
+        let bounds = &self.0[&(condition.value, condition.mask)];
+        let below = |end: u64| bounds.partition_point(|bound| u64::from(*bound) < end);
+        let inside = |(from, to): (u32, u32)| below(u64::from(to) + 1) - below(from.into());
+        (condition.ranges.iter().map(inside).sum(), condition.ranges.count())
+    }
+}
+
 struct Filing<'a> {
     builder: Builder<'a>,
     filed: Vec<Filed>,
@@ -182,13 +209,12 @@ impl Filing<'_> {
         Field { operand, bits, mask: condition.mask }
     }
 
-    fn file(&mut self, filter: usize, rule: &Rule, asks: impl Fn(&Condition) -> bool) -> RuleId {
+    fn file(&mut self, filter: usize, rule: &Rule, asked: &[&Condition]) -> RuleId {
         // Who meets a condition has the number.
         let is_met = |value: &&ValueId| rule.conditions.iter().any(|c| c.value == **value);
         let needs = rule.needs.iter().filter(|value| !is_met(value));
         let needs = needs.map(|value| self.builder.field(*value).0).collect();
-        let asked = rule.conditions.iter().filter(|condition| asks(condition));
-        let conditions = asked.map(|c| (self.field(c), c.ranges.clone())).collect();
+        let conditions = asked.iter().map(|c| (self.field(c), c.ranges.clone())).collect();
         self.filed.push(Filed { filter: Some(filter), needs, conditions });
         self.filed.len() as RuleId - 1
     }
@@ -250,10 +276,10 @@ struct Search<'a> {
 
 impl Search<'_> {
     fn test(&mut self, operand: Operand, lookup: &Lookup, active: &Arrivals) -> Arrivals {
-        let mut passing = Arrivals::default();
+        let (mut passing, mut others) = (Arrivals::default(), Arrivals::default());
         let (lanes, present) = self.columns.get(operand, active.chunks);
-        self.level
-            .test(lookup, lanes, present, active, |chunk, holds, _| passing.add(chunk, holds));
+        let fork = &mut Fork { then: &mut passing, otherwise: &mut others };
+        self.level.test(lookup, lanes, present, active, fork);
         passing
     }
 
