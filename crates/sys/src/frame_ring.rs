@@ -14,6 +14,7 @@ use linerate_base::{Error, Result};
 
 use crate::bpf::{Map, MapSpec};
 use crate::mmap::SharedMemory;
+use crate::prefetch;
 
 /// Where things are in the map's value. All integers are in the machine's byte order.
 pub mod layout {
@@ -182,7 +183,11 @@ impl FrameRing {
         let (start, length) = (next * self.geometry.stride, count * self.geometry.stride);
         // SAFETY: the slots lie inside the mapping. The consumer reads those between tail and head only, and these are
         // others; nobody else has them, as `self` is borrowed.
-        unsafe { std::slice::from_raw_parts_mut(self.slots.as_ptr().add(start), length) }
+        let slots =
+            unsafe { std::slice::from_raw_parts_mut(self.slots.as_ptr().add(start), length) };
+        // The consumer's core has their first lines. To get them one by one would stop the producer at each.
+        slots.chunks(self.geometry.stride).for_each(|slot| prefetch::write(slot, 0));
+        slots
     }
 
     /// Publishes the frames in the next slots, of these lengths.

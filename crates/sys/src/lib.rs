@@ -22,7 +22,7 @@
 //! - [`packet_socket`]: packet sockets, and the interfaces as they know them
 //! - [`packet_tx_ring`]: a transmit ring shared with the kernel (`TPACKET_V2`)
 //! - [`perf`]: samples of what processors and threads are doing
-//! - [`prefetch`]: telling the processor which memory will be read soon
+//! - [`prefetch`]: telling the processor which memory will be used soon
 //! - [`process`]: the calling process, and what its children begin with
 //! - [`raw_ip`]: IPv4 packets sent by way of the host's routes
 //! - [`receive_losses`]: packets that an interface lost before anybody could see them

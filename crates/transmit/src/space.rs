@@ -121,11 +121,17 @@ impl Space {
     ///
     /// # Panics
     /// When there are not as many.
+    #[inline]
     pub fn at(&self, index: u64) -> u128 {
         let index = u128::from(index);
-        let after = self.before.partition_point(|before| *before <= index);
-        let span = self.spans[after - 1];
-        let number = span.first + (index - self.before[after - 1]);
+        let (span, before) = match &self.spans[..] {
+            [span] => (span, 0),
+            _ => {
+                let after = self.before.partition_point(|before| *before <= index);
+                (&self.spans[after - 1], self.before[after - 1])
+            }
+        };
+        let number = span.first + (index - before);
         assert!(number <= span.last, "no number at {index} of {}", self.count);
         number
     }

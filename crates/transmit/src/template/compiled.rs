@@ -49,8 +49,11 @@ impl Write {
     pub(crate) fn apply(&self, value: u128, frame: &mut [u8]) {
         let bytes = self.number(value).to_be_bytes();
         let target = &mut frame[self.at..self.at + self.width];
-        for (byte, new) in target.iter_mut().zip(&bytes[16 - self.width..]) {
-            *byte |= new;
+        match self.width {
+            // Ports and addresses, in one step: most of what varies is one of them.
+            2 => add_bits::<2>(target, &bytes),
+            4 => add_bits::<4>(target, &bytes),
+            _ => target.iter_mut().zip(&bytes[16 - self.width..]).for_each(|(to, new)| *to |= new),
         }
     }
 
@@ -61,6 +64,14 @@ impl Write {
         let number = self.number(value);
         let folded = fold((number >> 64) as u64) + fold(number as u64);
         if (self.at + self.width).is_multiple_of(2) { folded } else { fold(folded << 8) }
+    }
+}
+
+/// The last bits of `number` over the zeroes of `target`.
+#[inline]
+fn add_bits<const N: usize>(target: &mut [u8], number: &[u8; 16]) {
+    if let (Some(target), Some(new)) = (target.first_chunk_mut::<N>(), number.last_chunk::<N>()) {
+        target.iter_mut().zip(new).for_each(|(to, new)| *to |= new);
     }
 }
 

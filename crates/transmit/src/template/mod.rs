@@ -137,11 +137,11 @@ impl Template {
     pub fn fill(&self, number: u64, slot: &mut [u8]) -> usize {
         let slot = &mut slot[..self.frame.len()];
         slot.copy_from_slice(&self.frame);
-        let indexes = self.walks.at(number);
+        let permuted = self.walks.permuted(number);
         let mut sums = [0; CHECKSUMS];
         let mut length = self.frame.len();
-        for (place, (varying, index)) in self.varying.iter().zip(indexes).enumerate() {
-            let mut value = varying.values.at(index);
+        for (place, (varying, step)) in self.varying.iter().zip(self.walks.steps()).enumerate() {
+            let mut value = varying.values.at(step.index(number, permuted));
             if let Some(size) = self.size.as_ref().filter(|size| size.varying == place) {
                 value = size.put(value, slot, &mut sums);
                 length = size.headers + value as usize;

@@ -12,9 +12,6 @@ use crate::permutation::{Permutation, Random, below};
 /// How many fields a template may vary at most.
 const FIELDS: usize = 16;
 
-/// The values' indexes in one packet.
-pub(super) type Indexes = [u64; FIELDS];
-
 #[derive(Clone, Debug)]
 pub(crate) struct Walks {
     fields: Vec<Step>,
@@ -91,22 +88,25 @@ impl Walks {
         &self.fields
     }
 
-    /// The values' indexes in the packet `number`.
+    /// The permuted number that belongs to the packet `number`.
     #[inline]
-    pub(super) fn at(&self, number: u64) -> Indexes {
-        let mut indexes = [0; FIELDS];
-        let permuted = match self.permutation.count() {
+    pub(super) fn permuted(&self, number: u64) -> u64 {
+        match self.permutation.count() {
             1 => 0,
-            _ => self.permutation.at(number / self.repeats),
-        };
-        for (index, field) in indexes.iter_mut().zip(&self.fields) {
-            *index = match field {
-                Step::Sequence(divisor, values) => remainder(number / divisor, *values),
-                Step::Permuted(divisor, values) => remainder(permuted / divisor, *values),
-                Step::Random(random, values) => below(random.at(number), *values),
-            };
+            _ => self.permutation.at(quotient(number, self.repeats)),
         }
-        indexes
+    }
+}
+
+impl Step {
+    /// The index of the value in the packet `number`, to which the `permuted` one belongs.
+    #[inline]
+    pub(super) fn index(&self, number: u64, permuted: u64) -> u64 {
+        match self {
+            Self::Sequence(divisor, values) => remainder(quotient(number, *divisor), *values),
+            Self::Permuted(divisor, values) => remainder(quotient(permuted, *divisor), *values),
+            Self::Random(random, values) => below(random.at(number), *values),
+        }
     }
 }
 
@@ -124,7 +124,17 @@ fn digit(divisor: &mut u128, values: u128) -> u64 {
     of_this
 }
 
+/// `number / divisor`. One field alone has 1, and a division is dear.
+#[inline]
+fn quotient(number: u64, divisor: u64) -> u64 {
+    if divisor == 1 { number } else { number / divisor }
+}
+
+/// `number % values`, likewise: the last digit is below it anyway.
 #[inline]
 fn remainder(number: u64, values: u128) -> u64 {
-    u64::try_from(values).map_or(number, |values| number % values)
+    match u64::try_from(values) {
+        Ok(values) if number >= values => number % values,
+        _ => number,
+    }
 }

@@ -43,6 +43,10 @@ const NAME: &str = "linerate_frames";
 /// How long to wait for room before none is lent.
 const PATIENCE: Duration = Duration::from_micros(50);
 
+/// Pauses of the processor, of some 50 ns, from one look at the program's count to the next: each look takes the count's
+/// cache line from the program, which writes to it for every frame.
+const SPINS: u32 = 32;
+
 /// How long to wait at a time for frames to leave.
 const PAUSE: Duration = Duration::from_micros(50);
 
@@ -138,7 +142,7 @@ impl Sink for FramesSink {
         let enough = most.min(self.ring.geometry().slots() / 4).max(1);
         let start = Instant::now();
         while self.ring.free(enough) < enough && start.elapsed() < PATIENCE {
-            std::hint::spin_loop();
+            (0..SPINS).for_each(|_| std::hint::spin_loop());
         }
         let stride = self.ring.geometry().stride();
         Ok(Slots::new(self.ring.acquire(most), stride, layout::FRAME, &mut self.lengths))

@@ -28,6 +28,7 @@ pub(super) fn assemble(setup: &Setup<'_>) -> Vec<Instruction> {
     p.push(Instruction::mov(R6, R1));
     p.extend(Instruction::load_map_value(R7, setup.ring, 0));
     find_slot(&mut p, setup.geometry, empty);
+    fetch_ahead(&mut p, setup.geometry);
     p.push(Instruction::load(Size::Word, R8, R9, layout::LENGTH as i16));
     // The process keeps to these limits; this is for the verifier.
     p.jump_if(Test::Less, R8, HEADER as i32, refuse);
@@ -67,6 +68,37 @@ fn find_slot(p: &mut Assembler, geometry: &Geometry, empty: Label) {
     p.push(Instruction::mov(R9, R7));
     p.push(Instruction::alu(Alu::Add, R9, R8));
     p.push(Instruction::alu(Alu::Add, R9, layout::SLOTS as i32));
+}
+
+/// Frames whose first cache lines are asked for together.
+const GROUP: usize = 16;
+
+/// Has the first lines of the group after the next come from the producer's core, all at the same time: one by one, as they
+/// are needed, each would be waited for. Not yet published ones stay where they are being written. Expects
+/// the slot's offset in R8; destroys R0 to R3.
+fn fetch_ahead(p: &mut Assembler, geometry: &Geometry) {
+    let stride = geometry.stride();
+    if geometry.slots() < 4 * GROUP || GROUP * stride > i16::MAX as usize {
+        return;
+    }
+    let none = p.label();
+    p.push(Instruction::load(Size::Double, R1, R7, layout::TAIL as i16));
+    p.push(Instruction::mov(R2, R1));
+    p.push(Instruction::alu(Alu::And, R2, GROUP as i32 - 1));
+    p.jump_if(Test::NotEqual, R2, 0, none);
+    p.push(Instruction::load(Size::Double, R2, R7, layout::KNOWN as i16));
+    p.push(Instruction::alu(Alu::Sub, R2, R1));
+    p.jump_if(Test::Less, R2, 2 * GROUP as i32, none);
+    p.push(Instruction::alu(Alu::Add, R1, GROUP as i32));
+    p.push(Instruction::alu(Alu::And, R1, (geometry.slots() - GROUP) as i32));
+    p.push(Instruction::alu(Alu::Mul, R1, stride as i32));
+    p.push(Instruction::mov(R2, R7));
+    p.push(Instruction::alu(Alu::Add, R2, R1));
+    p.push(Instruction::alu(Alu::Add, R2, layout::SLOTS as i32));
+    for slot in 0..GROUP {
+        p.push(Instruction::load(Size::Word, R0, R2, (slot * stride) as i16));
+    }
+    p.place(none);
 }
 
 /// KNOWN = R2, which was R1. The frames are there for who sees the head: of plain loads x86 promises it; elsewhere an
