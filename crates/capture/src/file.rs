@@ -33,6 +33,7 @@ pub struct FileSource {
     empty: Option<Sender<Detached>>,
     current: Detached,
     interfaces: Vec<Interface>,
+    has_all_interfaces: bool,
     warnings: Vec<Warning>,
     delivered: u64,
     progress: Arc<AtomicU64>,
@@ -67,6 +68,7 @@ impl FileSource {
         let input = Counted { input, bytes: bytes.clone() };
         let reader = Reader::new(input).map_err(|error| error.within(&name))?;
         let interfaces = reader.interfaces().to_vec();
+        let has_all_interfaces = reader.has_all_interfaces();
         let (to_source, full) = mpsc::channel();
         let (empty, to_thread) = mpsc::channel();
         for _ in 0..BATCHES {
@@ -79,13 +81,28 @@ impl FileSource {
         let (current, warnings) = (Detached::default(), Vec::new());
         let (empty, progress) = (Some(empty), Arc::default());
         let delivered = 0;
-        Ok(Self { full, empty, current, interfaces, warnings, delivered, progress, ended: false })
+        Ok(Self {
+            full,
+            empty,
+            current,
+            interfaces,
+            has_all_interfaces,
+            warnings,
+            delivered,
+            progress,
+            ended: false,
+        })
     }
 
     /// How many bytes of the input, as compressed as it is, were read for the batches lent so far. It goes on while
     /// somebody else has the source.
     pub fn progress(&self) -> Arc<AtomicU64> {
         self.progress.clone()
+    }
+
+    /// True when no interface can follow those that are known: of a pcap file from the beginning, of others at the end.
+    pub fn has_all_interfaces(&self) -> bool {
+        self.has_all_interfaces || self.ended
     }
 
     /// What is odd about the file, once it was read to its end or to a fault.

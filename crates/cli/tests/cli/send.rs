@@ -51,6 +51,18 @@ fn a_mistake_is_pointed_at() {
 }
 
 #[test]
+fn more_than_a_field_or_a_count_holds_is_pointed_at() {
+    for (packets, words, place) in [
+        ("IPv6(dst=permute(\"2001:db8::/32\"))/UDP()", "more than 2^64 values", "^^^^"),
+        ("IP(dst=\"10.0.0.1\", ttl=0-300)/UDP()", "IP.ttl has 8 bits: at most 255", "^^^^^"),
+    ] {
+        let done = linerate(["send", "-i", "lo", packets]);
+        assert_eq!(done.code(), 2, "{done:?}");
+        assert!(done.stderr.contains(words) && done.stderr.contains(place), "{done:?}");
+    }
+}
+
+#[test]
 fn what_makes_no_sense_is_refused() {
     for (args, words) in [
         (&["-r", "max", "--gaps", "poisson"][..], "--gaps: gaps that vary need a rate"),

@@ -222,6 +222,11 @@ fn a_next_hop_is_asked_for_its_hardware_address() {
         let shown = send(a, &["--show=1", "-e", &packets]).success();
         assert!(shown.stdout.contains(&mac), "{shown:?}");
     }
+    // Of a network, the first that can be a neighbour: not the network's own address, nor ours.
+    let [x, y, z, _] = b.ipv4().octets();
+    let many = send(a, &["-c", "3", &format!("IP(dst=\"{x}.{y}.{z}.0/24\")/UDP()")]).success();
+    let note = format!("Ether.dst: {mac}, that of {gateway}, for all 256 values of IP.dst");
+    assert!(many.stderr.contains(&note), "{many:?}");
     let silent = send(a, &["IP(dst=\"10.0.0.77\")/UDP()"]);
     assert_eq!(silent.code(), 2, "{silent:?}");
     assert!(silent.stderr.contains("10.0.0.77 does not answer"), "{silent:?}");

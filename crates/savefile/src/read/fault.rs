@@ -56,6 +56,9 @@ impl Fault {
         match self {
             Self::Compressed(program) => error
                 .advise(format!("decompress it on the way: {program} -dc FILE | linerate read -")),
+            Self::Empty | Self::Magic(_) => error.advise(
+                "pcap and pcapng are read, as they are or compressed with gzip, zstd or LZ4",
+            ),
             _ => error,
         }
     }

@@ -72,6 +72,11 @@ impl<R: Read> Reader<R> {
         }
     }
 
+    /// True when no interface can follow those that are known: pcap has one, pcapng tells of them as it goes on.
+    pub fn has_all_interfaces(&self) -> bool {
+        matches!(self.format, Format::Pcap(_)) || !matches!(self.state, State::Reading)
+    }
+
     /// What is odd about the file, as far as it was read.
     pub fn warnings(&self) -> &[Warning] {
         &self.table.warnings

@@ -94,7 +94,9 @@ impl<'a> Files<'a> {
 impl Savefile<'_> {
     fn open(&self) -> Result<Filtered<FileSource>> {
         let source = capture::open_file(self.path)?;
-        check_link_types(self.path, source.interfaces(), self.way.has_addresses)?;
+        if source.has_all_interfaces() {
+            self.check_link_types(source.interfaces())?;
+        }
         let compile =
             compile::for_savefile(&self.way.filter, self.way.language, source.interfaces())?;
         Ok(Filtered::with(source, compile))
@@ -121,7 +123,16 @@ impl Savefile<'_> {
         let warnings = source.get_ref().get_ref().warnings().iter().filter(|_| !is_kept);
         warnings
             .for_each(|warning| output::tell(format_args!("{}: {warning}", self.path.display())));
-        Ok(played?)
+        let interfaces = source.get_ref().get_ref().interfaces().to_vec();
+        match played? {
+            // Of some files only their end tells that there was nothing in them.
+            None => self.check_link_types(&interfaces).map(|()| None),
+            end => Ok(end),
+        }
+    }
+
+    fn check_link_types(&self, known: &[Interface]) -> Result<()> {
+        check_link_types(self.path, known, self.way.has_addresses)
     }
 
     /// Packets that the filter turned away when it was played last.
@@ -136,7 +147,7 @@ fn is_stream(path: &Path) -> bool {
     path.as_os_str() == "-" || path.metadata().is_ok_and(|found| found.file_type().is_fifo())
 }
 
-/// Refuses a file of which nothing can be sent, as far as is known at its beginning.
+/// Refuses a file of whose interfaces none has packets that can be sent.
 fn check_link_types(path: &Path, known: &[Interface], has_addresses: bool) -> Result<()> {
     let fits = |link_type| carries(link_type).is_some_and(|needs| has_addresses || !needs);
     let Some(first) = known.first() else { return Ok(()) };

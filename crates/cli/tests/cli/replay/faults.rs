@@ -118,6 +118,22 @@ fn of_a_pcapng_file_with_several_link_types_each_packet_is_sent_as_its_own() {
 }
 
 #[test]
+fn of_a_file_whose_fitting_interface_comes_late_its_packets_are_sent() {
+    let folder = tempfile::tempdir().unwrap();
+    let [file, out] = ["f.pcapng", "out.pcap"].map(|name| folder.path().join(name));
+    let (radiotap, long) = (127, [7; 1400]);
+    let foreign = pcapng(&[radiotap], &[(0, &long[..]); 400]);
+    let args = ["replay", "-i", "lo", "--json", "-r", "max", "-w", text(&out), text(&file)];
+    fs::write(&file, [foreign.clone(), pcapng(&[ETHERNET], &[(0, &FRAME[..])])].concat()).unwrap();
+    let report = report(&linerate(args).success());
+    assert_eq!((&report["sent"], &report["skipped"]["link_type"]), (&1.into(), &400.into()));
+    fs::write(&file, foreign).unwrap();
+    let refused = linerate(args);
+    assert_eq!(refused.code(), 1, "{refused:?}");
+    assert!(refused.stderr.contains("link type 802.11 plus radiotap header"), "{refused:?}");
+}
+
+#[test]
 fn what_comes_before_damage_is_sent() {
     let Some(lab) = quiet_pair() else { return };
     let folder = tempfile::tempdir().unwrap();
@@ -139,8 +155,11 @@ fn mistakes_are_told_before_anything_is_sent() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("f.pcap");
     fs::write(&file, at(&[0])).unwrap();
+    let garbage = folder.path().join("garbage");
+    fs::write(&garbage, "no packets at all").unwrap();
     for (args, code, words) in [
         (&["/nonexistent"][..], 1, "read /nonexistent"),
+        (&[text(&garbage)], 1, "(pcap and pcapng are read, as they are or compressed"),
         (&["-f", "prot 80"], 2, "filter:"),
         (&["--map", "10.0.0.0/8"], 2, "expected 10.0.0.0/8=192.168.0.0/16"),
         (&["--mac-dst", "02:00"], 2, "expected an address such as"),
