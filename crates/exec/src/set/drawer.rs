@@ -5,36 +5,93 @@ use crate::lookup::Table;
 /// Index of a rule in its tier.
 pub(super) type RuleId = u32;
 
+/// What is filed: a rule of which something is left to be asked, or else its filter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Entry {
+    Rule(RuleId),
+    Filter(usize),
+}
+
+/// What lies under one number or range.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Folder {
+    pub(super) rules: Box<[RuleId]>,
+    pub(super) filters: Box<[usize]>,
+    /// The filters as bits, where they are so many that these are shorter.
+    pub(super) row: Option<Box<[u64]>>,
+}
+
+impl Folder {
+    fn new(entries: impl Iterator<Item = Entry>) -> Self {
+        let (mut rules, mut filters) = (Vec::new(), Vec::new());
+        for entry in entries {
+            match entry {
+                Entry::Rule(rule) => rules.push(rule),
+                Entry::Filter(filter) => filters.push(filter),
+            }
+        }
+        let row = row(&filters);
+        let filters = if row.is_some() { Vec::new() } else { filters };
+        Self { rules: rules.into(), filters: filters.into(), row }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.rules.is_empty() && self.filters.is_empty() && self.row.is_none()
+    }
+
+    /// Takes a filter out.
+    fn forget(&mut self, filter: usize) {
+        if self.filters.contains(&filter) {
+            self.filters = self.filters.iter().copied().filter(|f| *f != filter).collect();
+        }
+        if let Some(word) = self.row.as_mut().and_then(|row| row.get_mut(filter / 64)) {
+            *word &= !(1 << (filter % 64));
+        }
+    }
+}
+
+fn row(filters: &[usize]) -> Option<Box<[u64]>> {
+    let words = filters.iter().max()? / 64 + 1;
+    (words < filters.len()).then(|| {
+        let mut row = vec![0; words];
+        filters.iter().for_each(|filter| row[filter / 64] |= 1 << (filter % 64));
+        row.into()
+    })
+}
+
 /// Rules under single numbers.
 #[derive(Debug)]
 pub(super) struct Points {
     table: Table,
-    /// For each place of the table, where its rules are.
-    heads: Vec<(u32, u32)>,
-    rules: Vec<RuleId>,
+    /// For each place of the table, the number of its folder.
+    numbers: Vec<u32>,
+    folders: Vec<Folder>,
 }
 
 impl Points {
     /// Entries are not empty.
-    pub(super) fn new(mut entries: Vec<(u32, RuleId)>) -> Self {
+    pub(super) fn new(mut entries: Vec<(u32, Entry)>) -> Self {
         entries.sort_unstable();
         let mut keys: Vec<_> = entries.iter().map(|(key, _)| *key).collect();
         keys.dedup();
         let table = Table::new(&keys);
-        let mut heads = vec![(0, 0); table.places().0.len()];
-        let mut first = 0;
+        let mut numbers = vec![0; table.places().0.len()];
+        let mut folders = Vec::with_capacity(keys.len());
         for group in entries.chunk_by(|one, other| one.0 == other.0) {
-            let head = (first, first + group.len() as u32);
-            table.places_of(group[0].0).for_each(|place| heads[place] = head);
-            first = head.1;
+            table.places_of(group[0].0).for_each(|place| numbers[place] = folders.len() as u32);
+            folders.push(Folder::new(group.iter().map(|(_, entry)| *entry)));
         }
-        Self { table, heads, rules: entries.into_iter().map(|(_, rule)| rule).collect() }
+        Self { table, numbers, folders }
     }
 
-    /// The rules under a number.
-    pub(super) fn get(&self, number: u32) -> &[RuleId] {
-        let (from, to) = self.table.places_of(number).next().map_or((0, 0), |p| self.heads[p]);
-        &self.rules[from as usize..to as usize]
+    /// What is under a number.
+    pub(super) fn get(&self, number: u32) -> Option<&Folder> {
+        let place = self.table.places_of(number).next()?;
+        Some(&self.folders[self.numbers[place] as usize])
+    }
+
+    pub(super) fn forget(&mut self, filter: usize) {
+        self.folders.iter_mut().for_each(|folder| folder.forget(filter));
     }
 }
 
@@ -46,15 +103,14 @@ pub(super) struct Spans {
     leaves: Vec<u32>,
     /// A power of two, so that the leaf of number `n` is node `size + n`.
     size: usize,
-    /// For each node, where its rules are.
-    heads: Vec<(u32, u32)>,
-    /// For each node, itself or the next one above it that has rules; 0 if none has.
+    /// What is at each node.
+    folders: Vec<Folder>,
+    /// For each node, itself or the next one above it that has something; 0 if none has.
     next: Vec<u32>,
-    rules: Vec<RuleId>,
 }
 
 impl Spans {
-    pub(super) fn new(entries: &[((u32, u32), RuleId)]) -> Self {
+    pub(super) fn new(entries: &[((u32, u32), Entry)]) -> Self {
         let bounds = |(from, to): (u32, u32)| [Some(from), to.checked_add(1)];
         let mut leaves: Vec<_> =
             entries.iter().flat_map(|(range, _)| bounds(*range)).flatten().collect();
@@ -63,37 +119,37 @@ impl Spans {
         leaves.dedup();
         let size = leaves.len().next_power_of_two();
         let mut noted = Vec::new();
-        for ((from, to), rule) in entries {
+        for ((from, to), entry) in entries {
             let leaf = |number: u32| leaves.partition_point(|first| *first <= number) - 1;
             for node in cover(size, leaf(*from), leaf(*to)) {
-                noted.push((node, *rule));
+                noted.push((node, *entry));
             }
         }
         noted.sort_unstable();
-        let mut heads = vec![(0, 0); 2 * size];
-        let mut first = 0;
+        let mut folders = vec![Folder::default(); 2 * size];
         for group in noted.chunk_by(|one, other| one.0 == other.0) {
-            heads[group[0].0] = (first, first + group.len() as u32);
-            first += group.len() as u32;
+            folders[group[0].0] = Folder::new(group.iter().map(|(_, entry)| *entry));
         }
         let mut next = vec![0; 2 * size];
         for node in 1..2 * size {
-            let (from, to) = heads[node];
-            next[node] = if from < to { node as u32 } else { next[node / 2] };
+            next[node] = if folders[node].is_empty() { next[node / 2] } else { node as u32 };
         }
-        Self { leaves, size, heads, next, rules: noted.into_iter().map(|(_, rule)| rule).collect() }
+        Self { leaves, size, folders, next }
     }
 
-    /// The rules under ranges that a number is in.
-    pub(super) fn get(&self, number: u32) -> impl Iterator<Item = RuleId> {
+    /// What is under ranges that a number is in.
+    pub(super) fn get(&self, number: u32) -> impl Iterator<Item = &Folder> {
         let leaf = self.leaves.partition_point(|first| *first <= number) - 1;
         let mut node = self.next[self.size + leaf] as usize;
-        let groups = std::iter::from_fn(move || {
-            let (from, to) = self.heads[node];
+        std::iter::from_fn(move || {
+            let folder = (node > 0).then(|| &self.folders[node]);
             node = self.next[node / 2] as usize;
-            (from < to).then(|| &self.rules[from as usize..to as usize])
-        });
-        groups.flatten().copied()
+            folder
+        })
+    }
+
+    pub(super) fn forget(&mut self, filter: usize) {
+        self.folders.iter_mut().for_each(|folder| folder.forget(filter));
     }
 }
 
@@ -124,24 +180,49 @@ mod tests {
         prop_oneof![0..40_u32, u32::MAX - 20..=u32::MAX]
     }
 
+    /// What is in folders, ascending.
+    fn filed<'a>(folders: impl IntoIterator<Item = &'a Folder>) -> Vec<Entry> {
+        let mut found = Vec::new();
+        for folder in folders {
+            found.extend(folder.rules.iter().map(|rule| Entry::Rule(*rule)));
+            found.extend(folder.filters.iter().map(|filter| Entry::Filter(*filter)));
+            let row = folder.row.iter().flat_map(|row| row.iter().enumerate());
+            let bits = row.flat_map(|(word, bits)| {
+                (0..64).map(move |bit| (64 * word + bit, bits >> bit & 1))
+            });
+            found
+                .extend(bits.filter(|(_, bit)| *bit == 1).map(|(filter, _)| Entry::Filter(filter)));
+        }
+        found.sort_unstable();
+        found
+    }
+
     proptest! {
         #[test]
         fn a_number_finds_what_is_filed_under_it(
-            ranges in prop::collection::vec((number(), number()), 1..40),
+            ranges in prop::collection::vec((number(), number(), any::<bool>()), 1..80),
             asked in prop::collection::vec(number(), 60),
+            forgotten in 0..80_usize,
         ) {
-            let ranges: Vec<_> = ranges.into_iter().map(|(a, b)| (a.min(b), a.max(b))).collect();
-            let entries: Vec<_> = ranges.iter().copied().zip(0..).collect();
-            let spans = Spans::new(&entries);
-            let points = Points::new(entries.iter().map(|((from, _), rule)| (*from, *rule)).collect());
+            let entry = |(at, (a, b, asks)): (usize, (u32, u32, bool))| {
+                let entry = if asks { Entry::Rule(at as RuleId) } else { Entry::Filter(at) };
+                ((a.min(b), a.max(b)), entry)
+            };
+            let entries: Vec<_> = ranges.into_iter().enumerate().map(entry).collect();
+            let mut spans = Spans::new(&entries);
+            let mut points = Points::new(entries.iter().map(|((from, _), e)| (*from, *e)).collect());
+            spans.forget(forgotten);
+            points.forget(forgotten);
             for number in asked {
-                let filed = |holds: &dyn Fn((u32, u32)) -> bool| -> Vec<RuleId> {
-                    entries.iter().filter(|(range, _)| holds(*range)).map(|(_, rule)| *rule).collect()
+                let meant = |holds: &dyn Fn((u32, u32)) -> bool| -> Vec<Entry> {
+                    let there = entries.iter().filter(|(range, _)| holds(*range));
+                    let mut meant: Vec<_> = there.map(|(_, entry)| *entry).collect();
+                    meant.retain(|entry| *entry != Entry::Filter(forgotten));
+                    meant.sort_unstable();
+                    meant
                 };
-                let mut found: Vec<_> = spans.get(number).collect();
-                found.sort_unstable();
-                prop_assert_eq!(found, filed(&|(from, to)| (from..=to).contains(&number)));
-                prop_assert_eq!(points.get(number), filed(&|(from, _)| from == number));
+                prop_assert_eq!(filed(spans.get(number)), meant(&|(from, to)| (from..=to).contains(&number)));
+                prop_assert_eq!(filed(points.get(number)), meant(&|(from, _)| from == number));
             }
         }
     }

@@ -55,6 +55,13 @@ impl SetMatches {
         self.words[packet * stride + filter / BITS] |= 1 << (filter % BITS);
     }
 
+    /// Inserts many filters at once: one bit each.
+    pub(super) fn insert_row(&mut self, packet: usize, filters: &[u64]) {
+        let stride = self.stride();
+        let row = self.words[packet * stride..][..stride].iter_mut();
+        row.zip(filters).for_each(|(word, more)| *word |= more);
+    }
+
     fn stride(&self) -> usize {
         self.filters.div_ceil(BITS)
     }
@@ -75,7 +82,7 @@ mod tests {
         matches.reset(3, 70);
         matches.insert(1, 69);
         matches.insert(1, 3);
-        matches.insert(2, 0);
+        matches.insert_row(2, &[1]);
         assert_eq!(matches.of(1).collect::<Vec<_>>(), [3, 69]);
         assert_eq!(matches.of(0).next(), None);
         assert!(matches.contains(2, 0) && !matches.contains(2, 70) && !matches.contains(3, 0));

@@ -155,9 +155,7 @@ impl FilterSet {
                 rows.fill(block, from, |_| ());
                 let packets = Packets { region, descriptors: block, interface };
                 for tier in &self.tiers {
-                    tier.run(self.level, packets, rows, memory, |packet, filter| {
-                        matches.insert(first + packet, filter);
-                    });
+                    tier.run(self.level, packets, rows, memory, (first, matches));
                 }
             }
             first += block.len();

@@ -17,7 +17,8 @@ use crate::lookup::Lookup;
 use crate::program::{Builder, Operand, Program};
 use crate::vector::{Packets, Rows};
 
-use super::drawer::{Points, RuleId, Spans};
+use super::drawer::{Entry, Folder, Points, RuleId, Spans};
+use super::matches::SetMatches;
 
 /// A guard is worth its while for so many rules.
 const GUARDED: usize = 8;
@@ -127,16 +128,20 @@ impl Tier {
     /// Makes a filter keep nothing.
     pub(super) fn forget(&mut self, number: usize) {
         self.rules.iter_mut().for_each(|rule| rule.filter = rule.filter.filter(|f| *f != number));
+        for drawer in self.guards.iter_mut().flat_map(|guard| &mut guard.drawers) {
+            drawer.points.iter_mut().for_each(|(_, points)| points.forget(number));
+            drawer.spans.iter_mut().for_each(|spans| spans.forget(number));
+        }
     }
 
-    /// Tells of each packet of a block and each filter that keeps it.
+    /// Notes for the packets of a block, which is at `first` in its batch, which filters keep them.
     pub(super) fn run(
         &self,
         level: Level,
         packets: Packets<'_>,
         rows: &Rows,
         memory: &mut Memory,
-        mut found: impl FnMut(usize, usize),
+        (first, matches): (usize, &mut SetMatches),
     ) {
         memory.begin(&self.program);
         let block = Block { packets, rows, way: &[] };
@@ -144,6 +149,8 @@ impl Tier {
             columns: Columns::new(&self.program, level, block, memory),
             level,
             rules: &self.rules,
+            first,
+            matches,
         };
         let all = Arrivals::first(packets.descriptors.len());
         for guard in &self.guards {
@@ -152,14 +159,14 @@ impl Tier {
                 Some((operand, lookup)) => search.test(*operand, lookup, &all),
             };
             for drawer in &guard.drawers {
-                search.drawer(drawer, &active, &mut found);
+                search.drawer(drawer, &active);
             }
         }
     }
 }
 
 /// Conditions with rules under them.
-type Pile<'a> = Vec<(&'a Condition, RuleId)>;
+type Pile<'a> = Vec<(&'a Condition, Entry)>;
 
 /// The conditions that most rules have in common, one of each rule: the first that is for a single number.
 fn guards<'a>(
@@ -209,14 +216,18 @@ impl Filing<'_> {
         Field { operand, bits, mask: condition.mask }
     }
 
-    fn file(&mut self, filter: usize, rule: &Rule, asked: &[&Condition]) -> RuleId {
+    fn file(&mut self, filter: usize, rule: &Rule, asked: &[&Condition]) -> Entry {
         // Who meets a condition has the number.
         let is_met = |value: &&ValueId| rule.conditions.iter().any(|c| c.value == **value);
         let needs = rule.needs.iter().filter(|value| !is_met(value));
-        let needs = needs.map(|value| self.builder.field(*value).0).collect();
-        let conditions = asked.iter().map(|c| (self.field(c), c.ranges.clone())).collect();
+        let needs: Box<[_]> = needs.map(|value| self.builder.field(*value).0).collect();
+        let conditions: Box<[_]> =
+            asked.iter().map(|c| (self.field(c), c.ranges.clone())).collect();
+        if needs.is_empty() && conditions.is_empty() {
+            return Entry::Filter(filter);
+        }
         self.filed.push(Filed { filter: Some(filter), needs, conditions });
-        self.filed.len() as RuleId - 1
+        Entry::Rule(self.filed.len() as RuleId - 1)
     }
 
     fn guard(&mut self, condition: &Condition) -> (Operand, Lookup) {
@@ -232,7 +243,10 @@ impl Filing<'_> {
         let (points, spans): (Vec<_>, Vec<_>) =
             entries.into_iter().partition(|((from, to), _)| from == to);
         let points: Vec<_> = points.into_iter().map(|((at, _), rule)| (at, rule)).collect();
-        let rules = pile.iter().map(|(_, rule)| &self.filed[*rule as usize]);
+        let rules = pile.iter().filter_map(|(_, entry)| match entry {
+            Entry::Rule(rule) => Some(&self.filed[*rule as usize]),
+            Entry::Filter(_) => None,
+        });
         let asked = rules.flat_map(|rule| {
             rule.needs.iter().copied().chain(rule.conditions.iter().map(|(field, _)| field.operand))
         });
@@ -272,6 +286,9 @@ struct Search<'a> {
     columns: Columns<'a>,
     level: Level,
     rules: &'a [Filed],
+    /// Where the block begins in its batch.
+    first: usize,
+    matches: &'a mut SetMatches,
 }
 
 impl Search<'_> {
@@ -283,23 +300,22 @@ impl Search<'_> {
         passing
     }
 
-    fn drawer(&mut self, drawer: &Drawer, active: &Arrivals, found: &mut impl FnMut(usize, usize)) {
+    fn drawer(&mut self, drawer: &Drawer, active: &Arrivals) {
         if let Some((lookup, points)) = &drawer.points {
             let hits = self.test(drawer.field.operand, lookup, active);
-            self.judge(drawer, &hits, |number| points.get(number).iter().copied(), found);
+            self.judge(drawer, &hits, |number| points.get(number).into_iter());
         }
         if let Some(spans) = &drawer.spans {
-            self.judge(drawer, active, |number| spans.get(number), found);
+            self.judge(drawer, active, |number| spans.get(number));
         }
     }
 
-    /// Asks the rules that packets' numbers find.
-    fn judge<I: Iterator<Item = RuleId>>(
+    /// Takes filters out of the folders that packets' numbers find, and asks the rules there.
+    fn judge<'f, I: Iterator<Item = &'f Folder>>(
         &mut self,
         drawer: &Drawer,
         hits: &Arrivals,
-        rules: impl Fn(u32) -> I,
-        found: &mut impl FnMut(usize, usize),
+        folders: impl Fn(u32) -> I,
     ) {
         let own = drawer.field.operand;
         for operand in drawer.operands.iter().chain([&own]) {
@@ -308,12 +324,23 @@ impl Search<'_> {
         for chunk in each(hits.chunks) {
             for lane in ones(hits.packets.0[chunk]) {
                 let Some(number) = self.columns.at(own, chunk, lane) else { continue };
-                for rule in rules(drawer.field.number(number)) {
-                    let rule = &self.rules[rule as usize];
-                    if let Some(filter) = rule.filter.filter(|_| self.holds(rule, chunk, lane)) {
-                        found(chunk * CHUNK + lane, filter);
-                    }
+                for folder in folders(drawer.field.number(number)) {
+                    self.take(folder, chunk, lane);
                 }
+            }
+        }
+    }
+
+    fn take(&mut self, folder: &Folder, chunk: usize, lane: usize) {
+        let packet = self.first + chunk * CHUNK + lane;
+        folder.filters.iter().for_each(|filter| self.matches.insert(packet, *filter));
+        if let Some(row) = &folder.row {
+            self.matches.insert_row(packet, row);
+        }
+        for rule in &folder.rules {
+            let rule = &self.rules[*rule as usize];
+            if let Some(filter) = rule.filter.filter(|_| self.holds(rule, chunk, lane)) {
+                self.matches.insert(packet, filter);
             }
         }
     }
