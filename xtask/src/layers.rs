@@ -26,11 +26,12 @@ const ALLOWED: &[(&str, &[&str])] = &[
         ],
     ),
     ("linerate-cli", &["linerate"]),
+    ("linerate-pcap", &["linerate"]),
     ("xtask", &[]),
 ];
 
-/// The crate that may contain `unsafe`.
-const UNSAFE: &str = "linerate-sys";
+/// The crates that may contain `unsafe`: the boundary to the kernel, and that to C programs.
+const UNSAFE: [&str; 2] = ["linerate-sys", "linerate-pcap"];
 
 /// The crate of which one file may, and the file.
 const UNSAFE_FILE: (&str, &str) = ("linerate-exec", "src/kernels.rs");
@@ -71,7 +72,7 @@ pub(crate) fn check_lints(metadata: &Metadata) -> Result<()> {
     for package in metadata.workspace_packages() {
         let manifest = std::fs::read_to_string(&package.manifest_path)?;
         match package.name.as_str() {
-            UNSAFE => {}
+            name if UNSAFE.contains(&name) => {}
             name if name == UNSAFE_FILE.0 => check_unsafe_file(package, &manifest)?,
             _ if manifest.contains("[lints]\nworkspace = true") => {}
             _ => bail!("{} does not say `[lints] workspace = true`", package.manifest_path),

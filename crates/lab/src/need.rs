@@ -31,6 +31,11 @@ pub fn program(name: &str, package: &str) -> bool {
     is_installed(name) || skip(&format!("the program {name}"), &format!("apt install {package}"))
 }
 
+/// True when the file at `path` is there; `package` is the Debian package that has it.
+pub fn file(path: &str, package: &str) -> bool {
+    Path::new(path).is_file() || skip(path, &format!("apt install {package}"))
+}
+
 /// The folder of sample captures: the one that `LINERATE_CAPTURES` names, else
 /// `../shared/captures` beside the repository's root. `None` where there is none.
 pub fn captures() -> Option<PathBuf> {

@@ -24,7 +24,8 @@ pub struct Text<'a> {
 }
 
 impl<'a> Text<'a> {
-    pub(super) fn new(instructions: &'a [Instruction], format: Format) -> Self {
+    /// Instructions in a format; they need not be a program.
+    pub fn new(instructions: &'a [Instruction], format: Format) -> Self {
         Self { instructions, format }
     }
 }
@@ -43,6 +44,14 @@ impl fmt::Display for Text<'_> {
             }
         }
         Ok(())
+    }
+}
+
+impl Instruction {
+    /// The line of a [`Format::Listing`] for this instruction as number `index` of its program, without the
+    /// line's end.
+    pub fn line(&self, index: usize) -> impl fmt::Display + '_ {
+        Line { index, instruction: self }
     }
 }
 

@@ -6,8 +6,9 @@ use linerate_base::{Error, ErrorKind, Result};
 
 use crate::socket_filter::SockFilter;
 
-/// The names it goes by: upstream's, Debian's, and the one that comes with the headers.
-const NAMES: [&CStr; 3] = [c"libpcap.so.1", c"libpcap.so.0.8", c"libpcap.so"];
+/// The names it goes by: upstream's and Debian's. Not `libpcap.so`, which is what our own library is called where
+/// it was built, a folder in which tests look for libraries.
+const NAMES: [&CStr; 2] = [c"libpcap.so.1", c"libpcap.so.0.8"];
 
 /// `pcap_t`.
 pub(super) enum PcapT {}

@@ -1,0 +1,271 @@
+//! Packets, one by one or by a callback.
+//!
+//! A source lends a batch; the handle keeps where its packets lie and gives them out one after another. A packet's
+//! bytes are valid until the handle is asked for the next one, as libpcap's are.
+
+use std::ffi::c_int;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+use std::{ptr, slice};
+
+use linerate::base::{Batch, Descriptor, Interface, Matches, Source};
+
+use crate::abi::{ERROR, ERROR_BREAK, Handler, PacketHeader, PcapStat};
+use crate::entry::entry;
+use crate::handle::{self, Handle, Inner, Kind, Precision};
+use crate::pointer;
+
+/// Packets that a source has lent, which lie in its memory until it is asked for more.
+pub(crate) struct Lent {
+    region: *const u8,
+    length: usize,
+    descriptors: Vec<Descriptor>,
+    /// Which of them the filter keeps; `None` keeps all.
+    kept: Option<Matches>,
+    at: usize,
+}
+
+impl Default for Lent {
+    fn default() -> Self {
+        Self { region: ptr::null(), length: 0, descriptors: Vec::new(), kept: None, at: 0 }
+    }
+}
+
+impl Lent {
+    /// Takes a batch in the place of the last one.
+    pub(crate) fn take(&mut self, batch: &Batch<'_>) {
+        (self.region, self.length) = (batch.region().as_ptr(), batch.region().len());
+        self.descriptors.clear();
+        self.descriptors.extend_from_slice(batch.descriptors());
+        (self.at, self.kept) = (0, None);
+    }
+
+    /// The batch, of these interfaces.
+    ///
+    /// # Safety
+    /// The source was not asked for more since.
+    unsafe fn batch<'a>(&'a self, interfaces: &'a [Interface]) -> Batch<'a> {
+        let region = match self.region.is_null() {
+            true => &[],
+            // SAFETY: the source's memory is as it was when it was lent.
+            false => unsafe { slice::from_raw_parts(self.region, self.length) },
+        };
+        Batch::new(region, &self.descriptors, interfaces)
+    }
+
+    /// The next packet that the filter keeps.
+    fn next(&mut self) -> Option<(Descriptor, *const u8)> {
+        while let Some(packet) = self.descriptors.get(self.at) {
+            let is_kept = self.kept.as_ref().is_none_or(|kept| kept.contains(self.at));
+            self.at += 1;
+            if is_kept {
+                return Some((*packet, self.region.wrapping_add(packet.offset as usize)));
+            }
+        }
+        None
+    }
+}
+
+/// What came when a packet was asked for.
+enum Step {
+    /// A packet, whose header is the handle's.
+    Packet(*const u8),
+    /// None in time.
+    Nothing,
+    /// None any more.
+    End,
+}
+
+impl Inner {
+    /// Has the filter look at the packets at hand anew.
+    pub(crate) fn select(&mut self) {
+        let Kind::File(savefile) = &self.kind else { return };
+        self.lent.kept = self.chosen.as_ref().map(|chosen| {
+            let mut kept = Matches::new();
+            // SAFETY: the reader is asked for more by `refill` only, which takes what it lends.
+            let batch = unsafe { self.lent.batch(savefile.reader.interfaces()) };
+            chosen.select(&batch, &mut kept);
+            kept
+        });
+    }
+
+    /// Goes on to the next packet.
+    fn step(&mut self) -> Result<Step, String> {
+        loop {
+            if let Some((packet, data)) = self.lent.next() {
+                self.header = header(&packet, self.precision);
+                return Ok(Step::Packet(data));
+            }
+            match self.refill()? {
+                Some(0) => return Ok(Step::Nothing),
+                Some(_) => self.select(),
+                None => return Ok(Step::End),
+            }
+        }
+    }
+
+    /// Asks for the next batch; gives how many packets it has, or `None` at the end.
+    fn refill(&mut self) -> Result<Option<usize>, String> {
+        let Kind::File(savefile) = &mut self.kind else {
+            return Err("no packets are available from a pcap_open_dead pcap_t".into());
+        };
+        if let Some(fault) = savefile.fault.take() {
+            return Err(fault);
+        }
+        match savefile.reader.next_batch(Duration::MAX).map_err(|error| error.to_string())? {
+            Some(batch) => {
+                let (batch, fault) = savefile.rules.allowed(batch);
+                self.lent.take(&batch);
+                match fault {
+                    Some(fault) if batch.is_empty() => Err(fault),
+                    fault => {
+                        savefile.fault = fault;
+                        Ok(Some(batch.len()))
+                    }
+                }
+            }
+            None => savefile.end(),
+        }
+    }
+}
+
+/// A packet's header as programs see it. Times that have no place in it are cut.
+fn header(packet: &Descriptor, precision: Precision) -> PacketHeader {
+    let nanos = packet.time.subsec_nanos();
+    let fraction = match precision {
+        Precision::Micro => nanos / 1000,
+        Precision::Nano => nanos,
+    };
+    let ts = libc::timeval { tv_sec: packet.time.seconds(), tv_usec: fraction.into() };
+    PacketHeader { ts, caplen: packet.captured, len: packet.length }
+}
+
+/// Gives up to `count` packets to `handler`, of a count below 1 all; how many they were.
+///
+/// # Safety
+/// The handle is open and this thread's, and `handler` takes `user`.
+unsafe fn deliver(handle: *mut Handle, count: c_int, handler: Handler, user: *mut u8) -> c_int {
+    let mut delivered = 0;
+    // SAFETY: nothing holds what `inner` lends while the handler runs, and `stop` is shared by all.
+    unsafe {
+        while count < 1 || delivered < count {
+            if (*handle).stop.load(Ordering::Relaxed) {
+                if delivered > 0 {
+                    return delivered;
+                }
+                (*handle).stop.store(false, Ordering::Relaxed);
+                return ERROR_BREAK;
+            }
+            let Some(inner) = handle::inner(handle) else { return ERROR };
+            let data = match inner.step() {
+                Ok(Step::Packet(data)) => data,
+                Ok(Step::Nothing) => continue,
+                Ok(Step::End) => return delivered,
+                Err(text) => {
+                    inner.fail(&text);
+                    return ERROR;
+                }
+            };
+            let header = &raw const inner.header;
+            handler(user, header, data);
+            delivered = delivered.saturating_add(1);
+        }
+    }
+    delivered
+}
+
+/// Takes one packet: 1 and where its bytes are, 0 where none came in time, or an error.
+///
+/// # Safety
+/// The handle is null, or open and this thread's.
+unsafe fn take(handle: *mut Handle) -> (c_int, *const PacketHeader, *const u8) {
+    unsafe extern "C" fn keep(user: *mut u8, header: *const PacketHeader, data: *const u8) {
+        // SAFETY: the user's pointer is to the place below.
+        unsafe { *user.cast() = (header, data) }
+    }
+    let mut place: (*const PacketHeader, *const u8) = (ptr::null(), ptr::null());
+    if handle.is_null() {
+        return (ERROR, place.0, place.1);
+    }
+    // SAFETY: the handle is open, and `keep` takes such a place.
+    let status = unsafe { deliver(handle, 1, keep, (&raw mut place).cast()) };
+    (status, place.0, place.1)
+}
+
+/// Why a handle has no statistics.
+fn no_statistics(inner: &mut Inner) -> c_int {
+    inner.fail(match inner.kind {
+        Kind::File(_) => "Statistics aren't available from savefiles",
+        Kind::Dead => "Statistics aren't available from a pcap_open_dead pcap_t",
+    });
+    ERROR
+}
+
+entry! {
+    /// Gives packets to a callback until there are `count`, of a count below 1 until the end: 0, or an error, or
+    /// `PCAP_ERROR_BREAK` after `pcap_breakloop`.
+    fn pcap_loop(
+        handle: *mut Handle,
+        count: c_int,
+        handler: Option<Handler>,
+        user: *mut u8
+    ) -> c_int, ERROR => {
+        let (Some(handler), false) = (handler, handle.is_null()) else { return ERROR };
+        let mut left = count;
+        loop {
+            let delivered = deliver(handle, left, handler, user);
+            if delivered <= 0 {
+                return delivered;
+            }
+            if count > 0 {
+                left -= delivered;
+                if left <= 0 {
+                    return 0;
+                }
+            }
+        }
+    }
+
+    /// Gives up to `count` packets to a callback, of a count below 1 as many as there are; how many they were, or
+    /// an error.
+    fn pcap_dispatch(
+        handle: *mut Handle,
+        count: c_int,
+        handler: Option<Handler>,
+        user: *mut u8
+    ) -> c_int, ERROR => {
+        let (Some(handler), false) = (handler, handle.is_null()) else { return ERROR };
+        deliver(handle, count, handler, user)
+    }
+
+    /// The next packet and its header; null where there is none, or an error.
+    fn pcap_next(handle: *mut Handle, header: *mut PacketHeader) -> *const u8, ptr::null() => {
+        let (status, found, data) = take(handle);
+        if status != 1 {
+            return ptr::null();
+        }
+        pointer::put(header, *found);
+        data
+    }
+
+    /// Gives the next packet and its header: 1, or 0 where none came in time, `PCAP_ERROR_BREAK` at the end of a
+    /// savefile, or an error.
+    fn pcap_next_ex(
+        handle: *mut Handle,
+        header: *mut *const PacketHeader,
+        data: *mut *const u8
+    ) -> c_int, ERROR => {
+        let (status, found, bytes) = take(handle);
+        pointer::put(header, found);
+        pointer::put(data, bytes);
+        match status {
+            0 => ERROR_BREAK,
+            status => status,
+        }
+    }
+
+    /// Counts of a live capture; of others there are none.
+    fn pcap_stats(handle: *mut Handle, _stats: *mut PcapStat) -> c_int, ERROR => {
+        handle::inner_or(handle, no_statistics)
+    }
+}

@@ -1,0 +1,148 @@
+//! Savefiles to read.
+
+use std::ffi::{c_char, c_int, c_uint};
+use std::ptr;
+
+use libc::FILE;
+use linerate::base::Source;
+use linerate::capture::MAX_SNAPLEN;
+use linerate::savefile::{Reader, Warning};
+
+use super::header::Header;
+use super::rules::Rules;
+use super::stream::{self, Feed, Owned};
+use crate::abi::{ERROR, PRECISION_MICRO};
+use crate::entry::entry;
+use crate::handle::{self, Handle, Kind, Precision};
+use crate::pointer;
+
+/// A savefile that is read.
+pub(crate) struct Savefile {
+    pub(crate) reader: Reader<Feed>,
+    pub(crate) header: Header,
+    pub(crate) rules: Rules,
+    /// What to say once the packets at hand are given out.
+    pub(crate) fault: Option<String>,
+    /// Whether it was said that the file is cut.
+    has_told: bool,
+    /// Closed after the reader is gone.
+    file: Owned,
+}
+
+impl Savefile {
+    /// The end of the file: an error, once, where it is inside a record.
+    pub(crate) fn end(&mut self) -> Result<Option<usize>, String> {
+        let cut = self.reader.warnings().iter().find_map(cut);
+        match cut {
+            Some(text) if !self.has_told => {
+                self.has_told = true;
+                Err(text)
+            }
+            _ => Ok(None),
+        }
+    }
+}
+
+/// Says that a file is cut, if this warning does.
+fn cut(warning: &Warning) -> Option<String> {
+    match warning {
+        Warning::RecordCut { found, expected, .. } => Some(format!(
+            "truncated dump file; tried to read {expected} bytes of a record, only got {found}"
+        )),
+        Warning::CompressedDataCut { .. } => Some(format!("truncated dump file: {warning}")),
+        _ => None,
+    }
+}
+
+/// A handle for the savefile that an open stream has.
+fn read(file: *mut FILE, precision: c_uint) -> Result<*mut Handle, String> {
+    let precision = Precision::from_number(precision)
+        .ok_or_else(|| format!("unknown time stamp resolution {precision}"))?;
+    let (feed, head) = Feed::new(file);
+    let reader = Reader::new(feed).map_err(|error| error.to_string())?;
+    let first = reader.interfaces().first().cloned();
+    let first = first.ok_or("the file ends before it describes an interface")?;
+    let header = Header::read(&head.borrow());
+    let snaplen = if first.snaplen == 0 { MAX_SNAPLEN } else { first.snaplen };
+    let snapshot = c_int::try_from(snaplen).unwrap_or(c_int::MAX);
+    let rules = Rules::new(&first);
+    let file = Owned(file);
+    let savefile = Savefile { reader, header, rules, fault: None, has_told: false, file };
+    Ok(Handle::allocate(Kind::File(Box::new(savefile)), first.link_type, snapshot, precision))
+}
+
+/// A handle for the savefile called `name`; `-` is standard input.
+fn open(name: Option<&str>, precision: c_uint) -> Result<*mut Handle, String> {
+    let name = name.ok_or("A null pointer was supplied as the file name")?;
+    if name == "-" {
+        return read(stream::standard_input(), precision);
+    }
+    let file = Owned(stream::open(name, c"rb")?);
+    let handle = read(file.0, precision)?;
+    // The handle closes it.
+    std::mem::forget(file);
+    Ok(handle)
+}
+
+/// Gives the handle, or null and the reason.
+///
+/// # Safety
+/// The buffer is null or has room for an error.
+unsafe fn answer(opened: Result<*mut Handle, String>, error: *mut c_char) -> *mut Handle {
+    opened.unwrap_or_else(|text| {
+        // SAFETY: the contract is the same.
+        unsafe { pointer::say(error, &text) };
+        ptr::null_mut()
+    })
+}
+
+entry! {
+    /// Opens a savefile, of `-` standard input; null and the reason where that fails.
+    fn pcap_open_offline(name: *const c_char, error: *mut c_char) -> *mut Handle, ptr::null_mut() => {
+        answer(open(pointer::text(name), PRECISION_MICRO), error)
+    }
+
+    /// The same for packets with times of this precision.
+    fn pcap_open_offline_with_tstamp_precision(
+        name: *const c_char,
+        precision: c_uint,
+        error: *mut c_char
+    ) -> *mut Handle, ptr::null_mut() => {
+        answer(open(pointer::text(name), precision), error)
+    }
+
+    /// Reads a savefile from an open stream, from where it stands; `pcap_close` will close it. Null and the
+    /// reason where that fails; then the stream stays the caller's.
+    fn pcap_fopen_offline(file: *mut FILE, error: *mut c_char) -> *mut Handle, ptr::null_mut() => {
+        pcap_fopen_offline_with_tstamp_precision(file, PRECISION_MICRO, error)
+    }
+
+    /// The same for packets with times of this precision.
+    fn pcap_fopen_offline_with_tstamp_precision(
+        file: *mut FILE,
+        precision: c_uint,
+        error: *mut c_char
+    ) -> *mut Handle, ptr::null_mut() => {
+        let opened = match file.is_null() {
+            true => Err("Null FILE * pointer provided to savefile open routine".into()),
+            false => read(file, precision),
+        };
+        answer(opened, error)
+    }
+
+    /// The stream that a savefile is read from; null for other handles.
+    fn pcap_file(handle: *mut Handle) -> *mut FILE, ptr::null_mut() => {
+        let inner = handle::inner(handle);
+        inner.and_then(|inner| inner.savefile().map(|s| s.file.0)).unwrap_or(ptr::null_mut())
+    }
+
+    /// The descriptor that a live capture has; -1 for other handles.
+    fn pcap_fileno(handle: *mut Handle) -> c_int, ERROR => {
+        handle::inner_or(handle, |_| ERROR)
+    }
+
+    /// A descriptor on which to wait for packets; -1 for handles without.
+    fn pcap_get_selectable_fd(handle: *mut Handle) -> c_int, ERROR => {
+        handle::inner_or(handle, |inner| inner.savefile().map_or(ERROR, |s| libc::fileno(s.file.0)))
+    }
+}

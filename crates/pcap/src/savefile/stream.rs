@@ -1,0 +1,143 @@
+//! C's streams.
+
+use std::cell::RefCell;
+use std::ffi::{CString, c_char, c_int};
+use std::io::{self, Read};
+use std::ptr;
+use std::rc::Rc;
+
+use libc::FILE;
+
+/// Bytes of buffer for streams that we open.
+const BUFFER: usize = 256 << 10;
+
+unsafe extern "C" {
+    static stdin: *mut FILE;
+    static stdout: *mut FILE;
+}
+
+/// The beginning of `struct _IO_FILE`, which C's library has as macros read it (`bits/types/struct_FILE.h`, glibc 2).
+#[repr(C)]
+struct Ahead {
+    flags: c_int,
+    read_at: *const c_char,
+    read_end: *const c_char,
+}
+
+/// The standard input.
+pub(crate) fn standard_input() -> *mut FILE {
+    // SAFETY: C's library sets it before any of us runs; a program that changes it does so by itself.
+    unsafe { stdin }
+}
+
+/// The standard output.
+pub(crate) fn standard_output() -> *mut FILE {
+    // SAFETY: as of standard input.
+    unsafe { stdout }
+}
+
+/// Opens the file called `name`, with a large buffer.
+///
+/// # Errors
+/// When the system does not, in its words after the name.
+pub(crate) fn open(name: &str, mode: &std::ffi::CStr) -> Result<*mut FILE, String> {
+    let path = CString::new(name).map_err(|e| format!("{name:?}: {e}"))?;
+    // SAFETY: both are C strings.
+    let file = unsafe { libc::fopen(path.as_ptr(), mode.as_ptr()) };
+    if file.is_null() {
+        return Err(format!("{name}: {}", last_error()));
+    }
+    // SAFETY: the stream was opened and not used yet; it takes memory of its own. Refused, it keeps a smaller buffer.
+    unsafe { libc::setvbuf(file, ptr::null_mut(), libc::_IOFBF, BUFFER) };
+    Ok(file)
+}
+
+/// What the system answered last, in its words.
+pub(crate) fn last_error() -> String {
+    let error = io::Error::last_os_error();
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or_default().to_owned()
+}
+
+/// A stream that is ours to close.
+pub(crate) struct Owned(pub(crate) *mut FILE);
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        if self.0 != standard_input() {
+            // SAFETY: the stream is open and nobody uses it after this.
+            unsafe { libc::fclose(self.0) };
+        }
+    }
+}
+
+/// How many bytes are kept of what was read first.
+const HEAD: usize = 24;
+
+/// What a savefile's reader reads from: a stream of which the first bytes are kept.
+pub(crate) struct Feed {
+    file: *mut FILE,
+    head: Rc<RefCell<Vec<u8>>>,
+}
+
+impl Feed {
+    /// A feed from an open stream, which must stay open as long as it is read; and its first bytes, once read.
+    pub(crate) fn new(file: *mut FILE) -> (Self, Rc<RefCell<Vec<u8>>>) {
+        let head = Rc::<RefCell<Vec<u8>>>::default();
+        (Self { file, head: head.clone() }, head)
+    }
+
+    /// Bytes in the stream's buffer.
+    fn ahead(&self) -> usize {
+        let at = self.file.cast::<Ahead>();
+        // SAFETY: every stream of glibc begins so; both pointers are into its buffer, or null.
+        unsafe { (*at).read_end.addr().saturating_sub((*at).read_at.addr()) }
+    }
+
+    /// Waits for the first byte, which fills the stream's buffer; `None` at the end.
+    fn first(&self) -> io::Result<Option<u8>> {
+        // SAFETY: the stream is open.
+        let byte = unsafe { libc::fgetc(self.file) };
+        if let Ok(byte) = u8::try_from(byte) {
+            return Ok(Some(byte));
+        }
+        let error = io::Error::last_os_error();
+        // SAFETY: the stream is open.
+        match unsafe { libc::ferror(self.file) } {
+            0 => Ok(None),
+            _ => Err(self.cleared(error)),
+        }
+    }
+
+    /// The error, after which a wait that was interrupted can go on.
+    fn cleared(&self, error: io::Error) -> io::Error {
+        if error.kind() == io::ErrorKind::Interrupted {
+            // SAFETY: the stream is open.
+            unsafe { libc::clearerr(self.file) };
+        }
+        error
+    }
+
+    fn keep(&self, bytes: &[u8]) {
+        let mut head = self.head.borrow_mut();
+        let room = HEAD - head.len();
+        head.extend_from_slice(&bytes[..room.min(bytes.len())]);
+    }
+}
+
+impl Read for Feed {
+    /// Reads what one read of the stream's own brings, so that packets from a pipe come when they come.
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut read = 0;
+        if !buffer.is_empty() && self.ahead() == 0 {
+            let Some(byte) = self.first()? else { return Ok(0) };
+            (buffer[0], read) = (byte, 1);
+        }
+        let rest = &mut buffer[read..];
+        let more = rest.len().min(self.ahead());
+        // SAFETY: there is room for so many bytes; so many are in the stream's buffer, so nothing waits.
+        read += unsafe { libc::fread(rest.as_mut_ptr().cast(), 1, more, self.file) };
+        self.keep(&buffer[..read]);
+        Ok(read)
+    }
+}

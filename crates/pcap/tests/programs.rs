@@ -1,0 +1,87 @@
+//! C programs, compiled with the system's header and linked with the system's library, that say the same
+//! with ours in its place.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use linerate_lab::need;
+use tempfile::TempDir;
+
+/// A folder in which our library has the name that programs look for.
+fn library() -> TempDir {
+    let test = std::env::current_exe().expect("this test's path");
+    let built = test.with_file_name("libpcap.so");
+    assert!(built.is_file(), "{} is built with the tests", built.display());
+    let folder = TempDir::new().expect("a folder");
+    symlink(built, folder.path().join("libpcap.so.0.8")).expect("a link");
+    folder
+}
+
+/// What is needed to compile programs; where it is missing the test skips aloud.
+fn can_compile() -> bool {
+    need::program("gcc", "gcc") && need::file("/usr/include/pcap/pcap.h", "libpcap-dev")
+}
+
+/// The program, compiled.
+fn compiled(name: &str, folder: &Path) -> PathBuf {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(name);
+    let program = folder.join("program");
+    let mut gcc = Command::new("gcc");
+    gcc.args(["-Wall", "-Wextra", "-Werror", "-Wno-deprecated-declarations", "-o"]);
+    let output = gcc.arg(&program).arg(source).arg("-lpcap").output().expect("gcc runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    program
+}
+
+/// Runs a program by the library in a folder, or by the system's.
+fn run(program: &Path, argument: &Path, library: Option<&Path>) -> Output {
+    let mut command = Command::new(program);
+    // Tests run with the folders of what was built there.
+    command.arg(argument).env_remove("LD_LIBRARY_PATH");
+    if let Some(library) = library {
+        command.env("LD_LIBRARY_PATH", library).env("LD_BIND_NOW", "1");
+    }
+    command.output().expect("the program runs")
+}
+
+/// Runs the program by both libraries, on a file of its own with this content, and compares what it prints.
+fn prints_the_same(name: &str, content: &str) {
+    if !can_compile() {
+        return;
+    }
+    let (folder, library) = (TempDir::new().expect("a folder"), library());
+    let program = compiled(name, folder.path());
+    let [system, ours] = [None, Some(library.path())].map(|library| {
+        let file = folder.path().join("file");
+        fs::write(&file, content).expect("written");
+        let output = run(&program, &file, library);
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{library:?}: {:?}\n{text}{errors}", output.status);
+        text
+    });
+    for (line, (system, ours)) in system.lines().zip(ours.lines()).enumerate() {
+        assert_eq!(ours, system, "line {}", line + 1);
+    }
+    assert_eq!(ours.lines().count(), system.lines().count());
+}
+
+#[test]
+fn names_are_the_same() {
+    prints_the_same(
+        "names.c",
+        "# ethers\n02:00:00:00:00:01 gateway # comment\n\n2:0:0:0:0:a other\n",
+    );
+}
+
+#[test]
+fn filters_say_the_same() {
+    prints_the_same("filter.c", "");
+}
+
+#[test]
+fn savefiles_are_the_same() {
+    prints_the_same("savefile.c", "");
+}
