@@ -17,7 +17,7 @@ use crate::bench::row::{Row, compare};
 use crate::bench::runner::Samples;
 
 /// Rates asked for, packets a second.
-pub(super) const RATES: [u64; 4] = [100_000, 250_000, 1_000_000, 2_500_000];
+pub(super) const RATES: [u64; 6] = [100_000, 250_000, 1_000_000, 2_500_000, 5_000_000, 10_000_000];
 
 const PACKETS: Packets = Packets { protocol: Protocol::Udp, unique: false };
 
