@@ -27,7 +27,7 @@ use std::os::fd::{FromRawFd, OwnedFd};
 pub use link::{Link, LinkInfo, Position, Way, XdpMode};
 pub use map::Map;
 pub use map_spec::{MapKind, MapSpec};
-pub use object::{ForeignMap, Object, maps_of};
+pub use object::{Attached, ForeignMap, Object, maps_of};
 pub use program::{Program, ProgramKind, ProgramSpec};
 pub use run::{LiveEnd, LiveRun, TestResult, TestRun, XdpContext};
 pub use trace::{Iteration, Tracing};

@@ -31,13 +31,11 @@ pub(crate) fn lines(rows: &[Row]) -> Result<String> {
 
 fn table(rows: &[Row]) -> String {
     let mut text = format!("{}\n\n", machine::describe());
-    let _ = writeln!(
-        text,
-        "{:<10} {:<26} {:<36} {:>12} {:>25} {:<8} {:>8}",
-        "experiment", "case", "subject", "median", "min .. max", "unit", "ratio"
-    );
+    let widths = Widths::of(rows);
+    let heads = ["experiment", "case", "subject", "median", "min .. max", "unit", "ratio"];
+    let _ = writeln!(text, "{}", widths.line(heads));
     for row in rows {
-        let _ = writeln!(text, "{}", line(row));
+        let _ = writeln!(text, "{}", line(&widths, row));
     }
     text + &settings(rows)
 }
@@ -51,16 +49,32 @@ fn settings(rows: &[Row]) -> String {
     if lines.is_empty() { String::new() } else { format!("\n{}", lines.concat()) }
 }
 
-fn line(row: &Row) -> String {
+/// Of the columns with words, the widest in each.
+struct Widths([usize; 3]);
+
+impl Widths {
+    fn of(rows: &[Row]) -> Self {
+        let words = |row: &Row| [row.experiment.len(), row.case.len(), row.subject.len()];
+        Self(rows.iter().map(words).fold([10, 26, 36], |widest, row| {
+            [widest[0].max(row[0]), widest[1].max(row[1]), widest[2].max(row[2])]
+        }))
+    }
+
+    fn line(&self, [experiment, case, subject, value, spread, unit, ratio]: [&str; 7]) -> String {
+        let [a, b, c] = self.0;
+        format!(
+            "{experiment:<a$} {case:<b$} {subject:<c$} {value:>12} {spread:>25} {unit:<8} {ratio:>8}"
+        )
+    }
+}
+
+fn line(widths: &Widths, row: &Row) -> String {
     let value = row.value.map_or("missing".into(), figure);
     let spread =
         row.spread.map_or(String::new(), |(a, b)| format!("{} .. {}", figure(a), figure(b)));
     let ratio = row.ratio.map_or(String::new(), |ratio| format!("{ratio:.2} x"));
-    let paper = row.paper.as_ref().map_or(String::new(), beside);
-    format!(
-        "{:<10} {:<26} {:<36} {value:>12} {spread:>25} {:<8} {ratio:>8}{paper}",
-        row.experiment, row.case, row.subject, row.unit
-    )
+    let words = [row.experiment, &row.case, &row.subject, &value, &spread, row.unit, &ratio];
+    widths.line(words) + &row.paper.as_ref().map_or(String::new(), beside)
 }
 
 /// What a paper has.
@@ -105,8 +119,8 @@ mod tests {
             settings: None,
             paper: None,
         };
-        assert!(line(&row).contains("tcpdump"));
-        assert!(line(&row).contains("missing"));
+        let text = table(&[row]);
+        assert!(text.contains("tcpdump") && text.contains("missing"), "{text}");
     }
 
     #[test]

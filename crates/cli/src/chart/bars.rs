@@ -13,7 +13,9 @@ const BAR: u32 = 22;
 const GAP: f64 = 0.6;
 /// Above and below all bars, for title and axis.
 const AROUND: u32 = 100;
-const NAMES: u32 = 190;
+/// Of a sign, about, and the room that names have at the most.
+const SIGN: usize = 7;
+const NAMES: usize = 330;
 
 /// A group of bars for each name, with one bar for each of `series`; `None` has no bar and says so.
 ///
@@ -25,6 +27,8 @@ pub(crate) fn bars(
     groups: &[(String, Vec<Option<f64>>)],
     series: &[&str],
 ) -> Result<Svg> {
+    let longest = groups.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    let names = (longest * SIGN + 16).min(NAMES) as u32;
     let each = series.len().max(1) as f64 + GAP;
     let rows = (each * groups.len() as f64).max(1.0);
     let height = AROUND + (rows * f64::from(BAR)) as u32;
@@ -35,7 +39,7 @@ pub(crate) fn bars(
         let most = if most > 0.0 { most } else { 1.0 };
         let mut chart = ChartBuilder::on(area);
         chart.caption(title, (FONT, LARGE, &INK)).margin(10);
-        chart.x_label_area_size(44).y_label_area_size(NAMES);
+        chart.x_label_area_size(44).y_label_area_size(names);
         let mut chart = chart.build_cartesian_2d(0.0..most, rows..0.0).map_err(failed)?;
         let small = || (FONT, SMALL).into_font().color(&INK);
         chart

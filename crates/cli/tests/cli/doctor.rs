@@ -63,6 +63,26 @@ fn a_healthy_host_gets_no_word() {
 }
 
 #[test]
+fn captures_are_those_of_the_interface_that_is_asked_for() {
+    let Some(lab) = quiet_pair() else { return };
+    let b = lab.host("b");
+    let buffers = |interface: &str| -> Vec<Value> {
+        let mut command = b.command(LINERATE);
+        command.args(["doctor", "-i", interface, "--json", "--for", "100ms"]);
+        let done = finish(command.stdin(Stdio::null()));
+        let seen: Value = serde_json::from_str(&done.stdout).unwrap();
+        let captures = seen["captures"].as_array().unwrap().iter();
+        captures.map(|capture| capture["buffer"].clone()).collect()
+    };
+    for backend in ["ring", "tap"] {
+        let live = Live::start(b, &["--backend", backend, "-w", "/dev/null"]);
+        assert_eq!(buffers(b.interface()), [backend]);
+        assert_eq!(buffers("lo"), Vec::<Value>::new(), "{backend}");
+        live.interrupt();
+    }
+}
+
+#[test]
 fn a_stopped_reader_is_named() {
     let Some(lab) = quiet_pair() else { return };
     for backend in ["ring", "socket", "tap"] {

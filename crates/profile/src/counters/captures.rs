@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use linerate_base::Error;
-use linerate_sys::bpf::{Object, maps_of};
+use linerate_sys::bpf::{Attached, maps_of};
 use linerate_sys::netlink::{self, PacketSocket};
 use linerate_sys::tap_ring::WatchedRings;
 use linerate_sys::task;
@@ -96,13 +96,13 @@ impl Watcher {
         (Self { sockets, taps: HashMap::new() }, missing)
     }
 
-    /// The packet sockets on interfaces with these indices, and all taps.
+    /// The packet sockets and taps on interfaces with these indices.
     pub(super) fn captures(&mut self, interfaces: &[u32]) -> Vec<Capture> {
         // A namespace without processes that may be looked at has none.
         let processes = task::in_this_namespace().unwrap_or_default();
         let mut captures = self.sockets(interfaces, &processes);
         for process in processes {
-            captures.extend(self.taps(process));
+            captures.extend(self.taps(process, interfaces));
         }
         captures
     }
@@ -126,13 +126,11 @@ impl Watcher {
         sockets.iter().map(capture).collect()
     }
 
-    fn taps(&mut self, process: u32) -> Vec<Capture> {
-        let objects = Object::of_process(process).unwrap_or_default();
-        let programs = objects.iter().filter_map(|object| match object {
-            Object::Program(id) => Some(*id),
-            _ => None,
-        });
-        let mut maps: Vec<_> = programs.flat_map(|id| maps_of(id).unwrap_or_default()).collect();
+    fn taps(&mut self, process: u32, interfaces: &[u32]) -> Vec<Capture> {
+        let attached = Attached::by_process(process).unwrap_or_default();
+        let here = attached.iter().filter(|attached| interfaces.contains(&attached.interface));
+        let mut maps: Vec<_> =
+            here.flat_map(|attached| maps_of(attached.program).unwrap_or_default()).collect();
         // Both directions' programs fill the same rings.
         maps.sort_unstable();
         maps.dedup();

@@ -145,6 +145,51 @@ pub fn maps_of(program: u32) -> Result<Vec<u32>> {
     Ok(maps)
 }
 
+/// A program that a process keeps attached to an interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Attached {
+    /// The program's number.
+    pub program: u32,
+    /// The interface's index, in its own network namespace; 0: it is gone.
+    pub interface: u32,
+}
+
+impl Attached {
+    /// Those of a process, by the links that it has descriptors of (proc_pid_fdinfo(5); `bpf_link_show_fdinfo` in
+    /// kernel/bpf/syscall.c, Linux 6.18).
+    ///
+    /// # Errors
+    /// When there is no such process, or it is another user's.
+    pub fn by_process(id: u32) -> Result<Vec<Self>> {
+        let texts = descriptors(id)?;
+        let mut attached: Vec<_> = texts.iter().filter_map(|text| Self::read(text)).collect();
+        attached.sort();
+        attached.dedup();
+        Ok(attached)
+    }
+
+    fn read(text: &str) -> Option<Self> {
+        let number = |name: &str| {
+            let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+            line.trim().parse().ok()
+        };
+        Some(Self { program: number("prog_id")?, interface: number("ifindex")? })
+    }
+}
+
+/// What is told of each descriptor of a process.
+fn descriptors(process: u32) -> Result<Vec<String>> {
+    let listed = || -> io::Result<Vec<String>> {
+        let entries = fs::read_dir(format!("/proc/{process}/fdinfo"))?;
+        // A descriptor may be closed at any time.
+        let text = |entry: io::Result<fs::DirEntry>| {
+            entry.map(|entry| fs::read_to_string(entry.path()).unwrap_or_default())
+        };
+        entries.map(text).collect()
+    };
+    listed().map_err(|e| Error::system(format!("list the descriptors of process {process}"), e))
+}
+
 impl Object {
     /// True while somebody holds it: a process, another object, or an interface.
     ///
@@ -170,18 +215,12 @@ impl Object {
     /// # Errors
     /// When there is no such process, or it is another user's.
     pub fn of_process(id: u32) -> Result<Vec<Self>> {
-        let listed = || {
-            let mut objects = Vec::new();
-            for entry in fs::read_dir(format!("/proc/{id}/fdinfo"))? {
-                // A descriptor may be closed at any time.
-                let text = fs::read_to_string(entry?.path()).unwrap_or_default();
-                objects.extend(text.lines().filter_map(object));
-            }
-            objects.sort();
-            objects.dedup();
-            Ok(objects)
-        };
-        listed().map_err(|e| Error::system(format!("list the descriptors of process {id}"), e))
+        let texts = descriptors(id)?;
+        let mut objects: Vec<_> =
+            texts.iter().flat_map(|text| text.lines().filter_map(object)).collect();
+        objects.sort();
+        objects.dedup();
+        Ok(objects)
     }
 }
 
@@ -207,5 +246,13 @@ mod tests {
         assert_eq!(object("link_id:\t3"), Some(Object::Link(3)));
         assert_eq!(object("pos:\t0"), None);
         assert!(Object::of_process(u32::MAX).is_err());
+    }
+
+    #[test]
+    fn links_tell_program_and_interface() {
+        let link =
+            "pos:\t0\nlink_type:\ttcx\nlink_id:\t9\nprog_tag:\t1f\nprog_id:\t12\nifindex:\t3\n";
+        assert_eq!(Attached::read(link), Some(Attached { program: 12, interface: 3 }));
+        assert_eq!(Attached::read("prog_id:\t12\n"), None);
     }
 }

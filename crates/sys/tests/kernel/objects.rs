@@ -1,6 +1,6 @@
 //! Programs, maps and links by their numbers.
 
-use linerate_sys::bpf::{Link, Map, MapSpec, Object, Position, Way};
+use linerate_sys::bpf::{Attached, Link, Map, MapSpec, Object, Position, Way};
 
 use crate::support::*;
 
@@ -18,6 +18,8 @@ fn objects_are_there_while_somebody_holds_them() {
         assert!(held.contains(&object) && object.exists().unwrap(), "{object:?} of {held:?}");
     }
     assert!(held.iter().any(|object| matches!(object, Object::Map(_))), "{held:?}");
+    let attached = Attached { program: info.program, interface: b.interface_index() };
+    assert!(Attached::by_process(std::process::id()).unwrap().contains(&attached));
     drop((program, map));
     assert!(Object::Program(info.program).exists().unwrap(), "the link holds it");
     drop(link);
