@@ -7,7 +7,9 @@ use std::net::UdpSocket;
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
+use ::linerate::sys::bpf::Object;
 use linerate_lab::traffic::Flow;
 use linerate_lab::{Child, Host, Lab, Offload, need};
 use serde_json::Value;
@@ -80,6 +82,27 @@ pub(crate) fn wait(mut child: Child) -> Finished {
 pub(crate) fn start(mut command: Command) -> Child {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     Child::start(command).expect("it starts")
+}
+
+/// Kills what `host` sends with, and waits until nothing of it is left: no BPF object, and no packet that still leaves.
+pub(crate) fn kill_sender(child: Child, host: &Host, backend: &str) {
+    const LONGEST: Duration = Duration::from_secs(30);
+    let objects = Object::of_process(child.id()).expect("a process of ours");
+    assert_eq!(objects.is_empty(), backend != "live", "{backend}: {objects:?}");
+    drop(child);
+    let killed = Instant::now();
+    let mut last = None;
+    loop {
+        let sent = Some(host.counters().expect("a lab's host").sent);
+        let is_quiet = std::mem::replace(&mut last, sent) == sent;
+        let remain = objects.iter().filter(|object| object.exists().expect("root may look"));
+        if remain.count() == 0 && is_quiet {
+            break;
+        }
+        assert!(killed.elapsed() < LONGEST, "{backend}: {objects:?}, {last:?} sent");
+        thread::sleep(Duration::from_millis(50));
+    }
+    assert_eq!(host.state().expect("a lab's host").xdp_program, None, "{backend}");
 }
 
 /// Runs any command to its end.
