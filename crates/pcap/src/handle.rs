@@ -17,8 +17,8 @@ use crate::savefile::open::Savefile;
 
 /// What a `pcap_t *` points to.
 ///
-/// One thread at a time uses a handle, as libpcap demands; only [`stop`](Self::stop) may be touched by others and by
-/// signal handlers. So nobody has a reference to the rest but for the moments in which [`inner`] lends it.
+/// One thread at a time uses a handle, as libpcap demands; only `stop` may be touched by others and by
+/// signal handlers. So nobody has a reference to the rest but for the moments in which `inner` lends it.
 pub struct Handle {
     pub(crate) stop: AtomicBool,
     inner: UnsafeCell<Inner>,
