@@ -18,11 +18,12 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("linerate-transmit", &["base", "bpf", "savefile", "sys"]),
     ("linerate-profile", &["base", "bpf", "sys"]),
     ("linerate-tcp", &["base"]),
+    ("linerate-scan", &["base", "tcp", "transmit"]),
     (
         "linerate",
         &[
             "base", "wire", "savefile", "bpf", "filter", "sys", "exec", "lab", "capture",
-            "transmit", "profile", "tcp",
+            "transmit", "profile", "tcp", "scan",
         ],
     ),
     ("linerate-cli", &["linerate"]),

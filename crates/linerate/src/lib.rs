@@ -8,6 +8,7 @@
 //! - [`exec`]: filters run over batches of packets
 //! - [`capture`]: live interfaces and savefiles as sources of packets
 //! - [`transmit`]: templates of packets, pacing, and interfaces as sinks of packets
+//! - [`scan`]: stateless probes of many targets
 //! - [`tcp`]: the client side of TCP in user space
 //! - [`savefile`]: pcap and pcapng, read and written
 //! - [`wire`]: what a packet's bytes mean, as text and as data
@@ -44,6 +45,7 @@ pub use linerate_filter as filter;
 pub use linerate_lab as lab;
 pub use linerate_profile as profile;
 pub use linerate_savefile as savefile;
+pub use linerate_scan as scan;
 pub use linerate_sys as sys;
 pub use linerate_tcp as tcp;
 pub use linerate_transmit as transmit;

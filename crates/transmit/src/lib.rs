@@ -5,7 +5,7 @@
 //! - [`live`]: a program in the kernel that fills in templates, or sends what user space made
 //! - [`sink`]: what takes them
 //! - [`replay`]: packets of a savefile, sent again
-//! - [`run`](run()): the loop that brings these together
+//! - [`run`](run()), [`run_supply`]: the loop that brings these together
 //! - [`Sender`]: which of the ways is taken
 //! - [`host`]: the interface that sends, and what lies behind it
 //! - [`permutation`]: every number below a limit once, in an order that looks random
@@ -25,6 +25,7 @@ mod run;
 mod sender;
 pub mod sink;
 pub mod space;
+mod supply;
 pub mod template;
 
 pub use blocklist::Blocklist;
@@ -34,4 +35,5 @@ pub use permutation::Permutation;
 pub use run::{Plan, Watch, run};
 pub use sender::Sender;
 pub use sink::Backend;
+pub use supply::{Supply, run_supply};
 pub use template::Template;

@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use linerate_base::{Result, Sink, Timestamp};
 
-use crate::handover::{Feed, Handover, Limits, Report};
+use crate::handover::{End, Feed, Handover, Limits, Report};
 use crate::pacing::Pace;
 use crate::replay::{Timetable, Timing};
 use crate::template::Template;
@@ -67,13 +67,28 @@ pub(crate) fn run_share(
     let mean = plan.template.mean();
     (0..share.first).for_each(|_| timetable.sent(mean));
     let limits = Limits { count: plan.count.map(|count| share.of(count)), duration: plan.duration };
+    let (template, Share { first, step }) = (plan.template, share);
+    paced(&mut Packets { template, next: first, step, watch }, timetable, limits, sink)
+}
+
+/// Hands over what comes from a feed, within limits, until it is empty or stopped.
+///
+/// # Errors
+/// Those of the sink.
+pub(crate) fn paced(
+    feed: &mut impl Feed,
+    timetable: Timetable,
+    limits: Limits,
+    sink: &mut dyn Sink,
+) -> (Report, Result<()>) {
     let mut handover = Handover::new(sink, timetable, limits);
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     handover.begin(Timestamp::EPOCH + since.unwrap_or_default());
-    let (template, Share { first, step }) = (plan.template, share);
-    let passed = handover.pass(&mut Packets { template, next: first, step, watch });
-    let (submitted, end) = (handover.submitted(), passed.as_ref().ok().copied().flatten());
-    let (report, flushed) = handover.finish(end, &mut || watch(submitted));
+    let passed = handover.pass(feed);
+    let end = passed.as_ref().ok().map(|end| end.unwrap_or(End::Complete));
+    let submitted = handover.submitted();
+    let (report, flushed) =
+        handover.finish(end, &mut || feed.is_stopped(submitted, Duration::ZERO));
     (report, passed.map(drop).and(flushed))
 }
 

@@ -9,11 +9,13 @@ mod doctor;
 mod filter;
 mod interfaces;
 mod language;
+mod mirror;
 mod print;
 mod profile;
 mod read;
 mod replay;
 mod save;
+mod scan;
 mod send;
 mod simulate;
 mod stat;
@@ -24,11 +26,13 @@ pub(crate) use doctor::DoctorArgs;
 pub(crate) use filter::FilterArgs;
 pub(crate) use interfaces::InterfacesArgs;
 pub(crate) use language::LanguageArgs;
+pub(crate) use mirror::{EndingArg, MirrorArgs};
 pub(crate) use print::PrintArgs;
 pub(crate) use profile::ProfileArgs;
 pub(crate) use read::ReadArgs;
 pub(crate) use replay::{AddressArgs, ReplayArgs};
 pub(crate) use save::{FormatArg, SaveArgs};
+pub(crate) use scan::{FieldArg, ProbeArg, RowsArg, ScanArgs};
 pub(crate) use send::{Count, SendArgs};
 pub(crate) use simulate::{SimulateArg, SimulateArgs};
 pub(crate) use stat::StatArgs;
@@ -64,6 +68,8 @@ pub(crate) enum Command {
     Read(Box<ReadArgs>),
     Send(Box<SendArgs>),
     Replay(Box<ReplayArgs>),
+    Scan(Box<ScanArgs>),
+    Mirror(MirrorArgs),
     Stat(StatArgs),
     Filter(FilterArgs),
     Interfaces(InterfacesArgs),

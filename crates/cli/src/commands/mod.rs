@@ -6,9 +6,11 @@ mod doctor;
 mod documents;
 mod filter;
 mod interfaces;
+mod mirror;
 mod profile;
 mod read;
 mod replay;
+mod scan;
 mod send;
 mod sending;
 mod stat;
@@ -29,6 +31,8 @@ pub(crate) fn run(command: Command) -> Result<Outcome> {
         Command::Read(args) => read::run(&args),
         Command::Send(args) => send::run(&args),
         Command::Replay(args) => replay::run(&args),
+        Command::Scan(args) => scan::run(&args),
+        Command::Mirror(args) => mirror::run(&args),
         Command::Stat(args) => stat::run(&args),
         Command::Filter(args) => filter::run(&args),
         Command::Interfaces(args) => interfaces::run(&args),

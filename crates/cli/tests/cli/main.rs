@@ -15,6 +15,7 @@ mod privileges;
 mod read;
 mod replay;
 mod rotation;
+mod scan;
 mod seen;
 mod send;
 mod send_faults;

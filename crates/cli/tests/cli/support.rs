@@ -159,6 +159,11 @@ impl Live {
         Self::begin(host, "stat", "counting on", args, |_| {})
     }
 
+    /// Starts `linerate mirror -i IF ARGS...` inside `host` and waits until it answers.
+    pub(crate) fn mirror(host: &Host, args: &[&str]) -> Self {
+        Self::begin(host, "mirror", "answering on", args, |_| {})
+    }
+
     fn begin(
         host: &Host,
         name: &str,

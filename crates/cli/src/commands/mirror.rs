@@ -1,0 +1,95 @@
+//! `linerate mirror`: a server at every address of whole prefixes.
+
+use std::fs;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use linerate::base::{LinkType, Sink, Source};
+use linerate::capture::{self, Config, Directions, Interrupt, Owned};
+use linerate::tcp::mirror::{Behaviour, Ending, Mirror};
+use linerate::transmit::template::Surroundings;
+use linerate::transmit::{BATCH, Outlet, sink};
+
+use crate::args::{EndingArg, MirrorArgs};
+use crate::exit::{Outcome, usage};
+use crate::output;
+use crate::signals::Requests;
+use crate::units::grouped;
+
+/// How long to wait for a frame before looking whether somebody wants an end.
+const WAIT: Duration = Duration::from_millis(100);
+/// Bytes of the longest frame that is sent.
+const LONGEST: usize = 1_514;
+/// The longest answer, in frames.
+const MOST_FRAMES: usize = BATCH;
+
+pub(super) fn run(args: &MirrorArgs) -> Result<Outcome> {
+    let mirror = mirror(args)?;
+    let requests = Requests::default();
+    let interrupt = Interrupt::new()?;
+    requests.watch(interrupt.clone())?;
+    let mut config = Config::new(&args.interface, interrupt);
+    config.link_type = Some(LinkType::ETHERNET);
+    config.promiscuous = false;
+    config.immediate = true;
+    config.direction = Directions::In;
+    config.owned = Some(Owned::new(&args.prefixes)?);
+    let mut capture = capture::open(&config)?;
+    let mut opened = sink::open(&sink::Config {
+        interface: args.interface.clone(),
+        backend: None,
+        queue: 0,
+        slots: 8 * BATCH,
+        longest: LONGEST,
+    })?;
+    capture.notes.iter().chain(&opened.notes).for_each(output::tell);
+    output::tell(format_args!("answering on {}", args.interface));
+    while !requests.stop() {
+        answer(&mirror, &mut *capture.source, &mut *opened.sink)?;
+    }
+    opened.sink.flush(&mut || false)?;
+    output::tell(format_args!("{} frames answered with", grouped(opened.sink.stats().sent)));
+    Ok(Outcome::Success)
+}
+
+fn mirror(args: &MirrorArgs) -> Result<Mirror> {
+    let outlet = Outlet::find(&args.interface)?;
+    let read = |path| fs::read(path).with_context(|| format!("read the answer {path:?}"));
+    let answer = args.answer.as_ref().map(read).transpose()?.unwrap_or_default();
+    let mirror = Mirror::new(Behaviour {
+        mac: outlet.mac(),
+        ports: args.ports.clone(),
+        answer,
+        ending: match args.ending {
+            EndingArg::Fin => Ending::Fin,
+            EndingArg::Reset => Ending::Reset,
+            EndingArg::None => Ending::None,
+        },
+        one_of: args.one_of,
+    });
+    match mirror.most() {
+        ..=MOST_FRAMES => Ok(mirror),
+        frames => {
+            Err(usage(format!("--answer: it takes {frames} frames, and {MOST_FRAMES} at most")))
+        }
+    }
+}
+
+/// Answers a batch of frames. What finds no room is not answered: who asked asks again.
+fn answer(mirror: &Mirror, source: &mut dyn Source, sink: &mut dyn Sink) -> Result<()> {
+    let Some(batch) = source.next_batch(WAIT)? else { return Ok(()) };
+    let mut packets = batch.iter().peekable();
+    while packets.peek().is_some() {
+        let mut slots = sink.acquire(BATCH)?;
+        if slots.room() < mirror.most() {
+            break;
+        }
+        while slots.room() >= mirror.most()
+            && let Some(packet) = packets.next()
+        {
+            mirror.answer(packet.data, &mut slots);
+        }
+        sink.submit()?;
+    }
+    Ok(())
+}

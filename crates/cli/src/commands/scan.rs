@@ -1,0 +1,143 @@
+//! `linerate scan`: probes of many targets, and who answers.
+
+mod journal;
+mod plan;
+mod receiver;
+mod rows;
+mod sending;
+
+use std::collections::HashSet;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use linerate::capture::{self, Interrupt};
+use linerate::scan::Target;
+use linerate::transmit::sink::{self, Config};
+
+use self::journal::Journal;
+use self::plan::Plan;
+use self::receiver::Receiver;
+use self::sending::Sending;
+use crate::args::ScanArgs;
+use crate::exit::Outcome;
+use crate::output;
+use crate::signals::Requests;
+use crate::units::grouped;
+
+/// Frames that can wait for the device.
+const SLOTS: usize = 512;
+/// How often it is looked whether somebody wants an end.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// What the threads of a scan share.
+#[derive(Debug, Default)]
+struct Shared {
+    /// Those that have answered.
+    answered: Mutex<HashSet<Target>>,
+    /// Answers that came, again or not.
+    answers: AtomicU64,
+    /// Probes sent, in this run.
+    sent: AtomicU64,
+    /// Which time all targets are gone through, and how many of them were.
+    pass: AtomicU64,
+    position: AtomicU64,
+    /// No more answers are waited for.
+    is_over: AtomicBool,
+    /// Something failed, and nothing is to be sent any more.
+    has_failed: AtomicBool,
+}
+
+impl Shared {
+    fn has_answered(&self, target: &Target) -> bool {
+        self.answered.lock().is_ok_and(|answered| answered.contains(target))
+    }
+
+    /// How many have answered.
+    fn found(&self) -> u64 {
+        self.answered.lock().map_or(0, |answered| answered.len() as u64)
+    }
+}
+
+pub(super) fn run(args: &ScanArgs) -> Result<Outcome> {
+    let mut journal = Journal::begin(args)?;
+    let plan = Plan::new(args, journal.seed)?;
+    journal.describe(args, &plan)?;
+    let interrupt = Interrupt::new()?;
+    let requests = Requests::default();
+    requests.watch(interrupt.clone())?;
+    let capture = capture::open(&plan.capture(args, interrupt)?)?;
+    capture.notes.iter().for_each(output::tell);
+    let opened = sink::open_fast(&sink_config(args, &plan))
+        .with_context(|| format!("scan from {}", args.interface))?;
+    opened.notes.iter().for_each(output::tell);
+    announce(args, &plan, &journal);
+    let shared = Shared::default();
+    shared.position.store(journal.position, Ordering::Relaxed);
+    shared.pass.store(journal.pass, Ordering::Relaxed);
+    let mut receiver = Receiver::new(args, &plan, capture.source, &shared, journal)?;
+    let mut sending = Sending { args, plan: &plan, shared: &shared, sink: opened.sink };
+    let began = Instant::now();
+    let (sent, received) = thread::scope(|scope| {
+        let receiving = scope.spawn(|| {
+            let result = receiver.run();
+            shared.has_failed.store(result.is_err(), Ordering::Relaxed);
+            result
+        });
+        let sent = sending.all(&|| requests.stop() || shared.has_failed.load(Ordering::Relaxed));
+        shared.is_over.store(true, Ordering::Relaxed);
+        let received = receiving.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        (sent, received)
+    });
+    let is_done = matches!(sent, Ok(true)) && received.is_ok();
+    let ended = receiver.finish(is_done);
+    report(&shared, began.elapsed());
+    received?;
+    sent?;
+    ended?;
+    if !is_done && args.metadata.is_some() {
+        output::tell(
+            "stopped before the end: the same command with --resume and without --seed goes on",
+        );
+    }
+    Ok(Outcome::Success)
+}
+
+fn sink_config(args: &ScanArgs, plan: &Plan) -> Config {
+    Config {
+        interface: args.interface.clone(),
+        // Without a name: of the ones that need no core of their own, unless so many are sent.
+        backend: args.backend.or_else(|| plan.backend(args.rate)),
+        queue: 0,
+        slots: SLOTS,
+        longest: plan.prober.longest(),
+    }
+}
+
+fn announce(args: &ScanArgs, plan: &Plan, journal: &Journal) {
+    let count = plan.targets.count_in(plan.shard);
+    output::tell(format_args!(
+        "{} targets on {}, rate {}, seed {}",
+        grouped(count),
+        args.interface,
+        args.rate,
+        journal.seed
+    ));
+    if journal.position > 0 || journal.pass > 0 {
+        output::tell(format_args!("going on behind target {}", grouped(journal.position)));
+    }
+}
+
+fn report(shared: &Shared, elapsed: Duration) {
+    let (sent, found) = (shared.sent.load(Ordering::Relaxed), shared.found());
+    let again = shared.answers.load(Ordering::Relaxed).saturating_sub(found);
+    output::tell(format_args!(
+        "{} probes sent in {:.1} s, {} targets answered, {} answers came again",
+        grouped(sent),
+        elapsed.as_secs_f64(),
+        grouped(found),
+        grouped(again)
+    ));
+}

@@ -1,0 +1,117 @@
+//! What a scan did, and how far it is, in a file.
+
+use std::collections::hash_map::RandomState;
+use std::env;
+use std::fs;
+use std::hash::{BuildHasher, Hasher};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+
+use super::Plan;
+use crate::args::ScanArgs;
+use crate::exit::usage;
+
+/// The metadata of a scan.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Journal {
+    /// Of linerate.
+    version: String,
+    /// As they were typed, of the run that wrote last.
+    arguments: Vec<String>,
+    contact: Option<String>,
+    /// RFC 3339, UTC.
+    started: String,
+    updated: String,
+    pub(super) seed: u64,
+    /// Part and parts, from 1.
+    shard: (u64, u64),
+    /// In this part.
+    targets: u64,
+    /// Of all targets and their order.
+    fingerprint: u64,
+    /// Which time the targets are gone through, from 0, and how many of them were.
+    pub(super) pass: u64,
+    pub(super) position: u64,
+    /// Probes sent by the run that wrote last.
+    pub(super) sent: u64,
+    pub(super) answered: u64,
+    complete: bool,
+    #[serde(skip)]
+    path: Option<PathBuf>,
+}
+
+impl Journal {
+    /// That of the scan which goes on, or a new one.
+    ///
+    /// # Errors
+    /// When the file cannot be read; of usage, when its scan is complete.
+    pub(super) fn begin(args: &ScanArgs) -> Result<Self> {
+        let path = args.metadata.clone();
+        if let Some(path) = path.as_deref().filter(|_| args.resume) {
+            let journal = Self::read(path)?;
+            if journal.complete {
+                return Err(usage(format!("--resume: the scan of {} is complete", path.display())));
+            }
+            return Ok(journal);
+        }
+        let seed = args.seed.unwrap_or_else(|| RandomState::new().build_hasher().finish());
+        Ok(Self { seed, path, started: now(), ..Self::default() })
+    }
+
+    fn read(path: &Path) -> Result<Self> {
+        let asked = || format!("go on with the scan of {}", path.display());
+        let text = fs::read_to_string(path).with_context(asked)?;
+        let journal: Self = serde_json::from_str(&text).with_context(asked)?;
+        Ok(Self { path: Some(path.to_owned()), ..journal })
+    }
+
+    /// Notes what is probed, and writes it.
+    ///
+    /// # Errors
+    /// When the file cannot be written; of usage, when a scan is to go on with other targets.
+    pub(super) fn describe(&mut self, args: &ScanArgs, plan: &Plan) -> Result<()> {
+        let shard = (plan.shard.index + 1, plan.shard.of);
+        let fingerprint = plan.targets.fingerprint();
+        if args.resume && (self.fingerprint, self.shard) != (fingerprint, shard) {
+            return Err(usage(
+                "--resume: these are other targets than those of the scan that stopped",
+            ));
+        }
+        (self.fingerprint, self.shard) = (fingerprint, shard);
+        self.targets = plan.targets.count_in(plan.shard);
+        self.version = env!("CARGO_PKG_VERSION").into();
+        self.arguments = env::args().collect();
+        self.contact = args.contact.clone();
+        self.write()
+    }
+
+    /// Writes it, whole or not at all.
+    ///
+    /// # Errors
+    /// When the disk does not take it.
+    pub(super) fn write(&mut self) -> Result<()> {
+        self.updated = now();
+        let Some(path) = &self.path else { return Ok(()) };
+        let asked = || format!("write {}", path.display());
+        let mut beside = path.clone().into_os_string();
+        beside.push(".new");
+        let text = serde_json::to_string_pretty(self)? + "\n";
+        fs::write(&beside, text).with_context(asked)?;
+        fs::rename(&beside, path).with_context(asked)
+    }
+
+    /// The same, for the last time.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub(super) fn end(&mut self, is_complete: bool) -> Result<()> {
+        self.complete = is_complete;
+        self.write()
+    }
+}
+
+fn now() -> String {
+    jiff::Timestamp::now().to_string()
+}

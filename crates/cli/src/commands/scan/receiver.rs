@@ -1,0 +1,190 @@
+//! The receiving side of a scan: answers are recognised, told once, and what was done is kept.
+
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use linerate::base::{Sink, Source};
+use linerate::scan::Class;
+use linerate::transmit::Backend;
+use linerate::transmit::sink::{self, Config};
+
+use super::journal::Journal;
+use super::rows::Rows;
+use super::{Plan, SLOTS, Shared};
+use crate::args::ScanArgs;
+use crate::live::{LiveLine, packets};
+use crate::units::grouped;
+
+/// How long to wait for a packet before looking around.
+const WAIT: Duration = Duration::from_millis(100);
+/// How often what was done is kept.
+const KEEP: Duration = Duration::from_millis(500);
+/// SYN-ACKs that are answered together.
+const BATCH: usize = 64;
+
+/// Who receives.
+pub(super) struct Receiver<'a> {
+    plan: &'a Plan,
+    shared: &'a Shared,
+    source: Box<dyn Source + Send>,
+    rows: Rows,
+    journal: Journal,
+    line: LiveLine,
+    kept: Instant,
+    /// How far it was then.
+    last: (u64, u64),
+    tells_all: bool,
+    /// What answers SYN-ACKs to owned addresses, as the host does for its own.
+    resets: Option<Box<dyn Sink + Send>>,
+}
+
+impl<'a> Receiver<'a> {
+    pub(super) fn new(
+        args: &ScanArgs,
+        plan: &'a Plan,
+        source: Box<dyn Source + Send>,
+        shared: &'a Shared,
+        journal: Journal,
+    ) -> Result<Self> {
+        let (rows, known) = Rows::open(args)?;
+        if let Ok(mut answered) = shared.answered.lock() {
+            answered.extend(known);
+        }
+        let resets = match args.own.is_empty() {
+            true => None,
+            false => Some(open_resets(args, plan)?),
+        };
+        Ok(Self {
+            last: (journal.pass, journal.position),
+            plan,
+            shared,
+            source,
+            rows,
+            journal,
+            line: LiveLine::new(true),
+            kept: Instant::now(),
+            tells_all: args.all,
+            resets,
+        })
+    }
+
+    /// Takes answers until no more are waited for.
+    ///
+    /// # Errors
+    /// When the interface is gone, or what was heard cannot be written.
+    pub(super) fn run(&mut self) -> Result<()> {
+        let mut is_stopped = false;
+        loop {
+            if !is_stopped && self.shared.is_over.load(Ordering::Relaxed) {
+                self.source.stop()?;
+                is_stopped = true;
+            }
+            if !self.take()? {
+                return Ok(());
+            }
+            self.keep_at_times()?;
+            self.draw();
+        }
+    }
+
+    /// Takes a batch; false when there will be none any more.
+    fn take(&mut self) -> Result<bool> {
+        let mut offers = Vec::new();
+        let Some(batch) = self.source.next_batch(WAIT)? else { return Ok(false) };
+        for packet in batch.iter() {
+            let Some(answer) = self.plan.prober.recognise(packet.data, packet.time) else {
+                continue;
+            };
+            self.shared.answers.fetch_add(1, Ordering::Relaxed);
+            if answer.class == Class::Open && self.resets.is_some() {
+                offers.push(packet.data);
+            }
+            if !answer.class.is_success() && !self.tells_all {
+                continue;
+            }
+            let is_new = self.shared.answered.lock().is_ok_and(|mut all| all.insert(answer.target));
+            if is_new {
+                self.rows.add(&answer)?;
+            }
+        }
+        if let Some(sink) = &mut self.resets {
+            reset(self.plan, &mut **sink, &offers)?;
+        }
+        Ok(true)
+    }
+
+    fn keep_at_times(&mut self) -> Result<()> {
+        if self.kept.elapsed() < KEEP {
+            return Ok(());
+        }
+        self.kept = Instant::now();
+        self.rows.flush()?;
+        // Answers to the latest probes are still on their way. If this is all that is left of the scan, those are sent
+        // again.
+        let now = self.position();
+        let before = std::mem::replace(&mut self.last, now);
+        self.note(before);
+        self.journal.write()
+    }
+
+    fn position(&self) -> (u64, u64) {
+        let load = |value: &std::sync::atomic::AtomicU64| value.load(Ordering::Relaxed);
+        (load(&self.shared.pass), load(&self.shared.position))
+    }
+
+    fn note(&mut self, (pass, position): (u64, u64)) {
+        (self.journal.pass, self.journal.position) = (pass, position);
+        self.journal.sent = self.shared.sent.load(Ordering::Relaxed);
+        self.journal.answered = self.shared.found();
+    }
+
+    fn draw(&mut self) {
+        if !self.line.is_due() {
+            return;
+        }
+        let (sent, found) = (self.shared.sent.load(Ordering::Relaxed), self.shared.found());
+        let (_, position) = self.position();
+        let left = self.plan.targets.count_in(self.plan.shard).saturating_sub(position);
+        self.line.show(sent, |rate, elapsed| {
+            let share = 100.0 * found as f64 / sent.max(1) as f64;
+            let seconds = left.checked_div(rate).unwrap_or_default();
+            let begin = packets(sent, rate, elapsed);
+            format!("{begin}  {} answered ({share:.2} %)  {seconds} s left", grouped(found))
+        });
+    }
+
+    /// Writes what is left to be written. `is_done` when all targets were gone through.
+    pub(super) fn finish(&mut self, is_done: bool) -> Result<()> {
+        self.line.clear();
+        self.rows.flush()?;
+        let last = self.position();
+        self.note(last);
+        self.journal.end(is_done)
+    }
+}
+
+fn open_resets(args: &ScanArgs, plan: &Plan) -> Result<Box<dyn Sink + Send>> {
+    let config = Config {
+        interface: args.interface.clone(),
+        backend: Some(Backend::Mmsg),
+        queue: 0,
+        slots: SLOTS,
+        longest: plan.prober.longest(),
+    };
+    let opened = sink::open(&config).context("refuse connections that are offered")?;
+    Ok(opened.sink)
+}
+
+/// Refuses the connections that these SYN-ACKs offer. Where there is no room a server waits in vain, for a while.
+fn reset(plan: &Plan, sink: &mut dyn Sink, offers: &[&[u8]]) -> Result<()> {
+    for offers in offers.chunks(BATCH) {
+        let mut slots = sink.acquire(offers.len())?;
+        for offer in offers.iter().take(slots.room()) {
+            // Only a SYN-ACK was recognised as an offer.
+            let _ = slots.try_push(|slot| plan.prober.write_reset(offer, slot).ok_or(()));
+        }
+        sink.submit()?;
+    }
+    Ok(())
+}

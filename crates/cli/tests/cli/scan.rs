@@ -1,0 +1,232 @@
+//! Scans of prefixes of which a mirror is every address.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::Path;
+use std::process::Stdio;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use linerate::tcp::mirror::{Behaviour, Ending, Mirror};
+use linerate_lab::{Child, Host, Lab, need};
+use tempfile::tempdir;
+
+use crate::support::{Finished, LINERATE, Live, finish, linerate, text};
+
+/// Two hosts, of which `b` answers for 10.64.0.0/16 behind it, and for some neighbours.
+fn lab() -> Option<Lab> {
+    let plan = Lab::plan().host("a").host("b").without_offloads();
+    let lab = need::root().then(|| plan.build().expect("a lab"))?;
+    let route = ["route", "add", "10.64.0.0/16", "via", "10.0.0.2"];
+    finish(lab.host("a").command("ip").args(route)).success();
+    Some(lab)
+}
+
+const PREFIXES: [&str; 3] = ["10.64.0.0/16", "10.0.0.64/28", "fd00::100/124"];
+
+fn mirror(lab: &Lab, args: &[&str]) -> Live {
+    Live::mirror(lab.host("b"), &[args, &PREFIXES].concat())
+}
+
+fn scan(host: &Host, args: &[&str]) -> Finished {
+    let mut command = host.command(LINERATE);
+    command.args(["scan", "-i", host.interface(), "--allow-reserved", "--cooldown", "1s"]);
+    finish(command.args(args).stdin(Stdio::null()))
+}
+
+/// The rows behind the line of names, without their order.
+fn rows(csv: &str) -> BTreeSet<String> {
+    let rows: BTreeSet<_> = csv.lines().skip(1).map(str::to_owned).collect();
+    assert_eq!(rows.len() + 1, csv.lines().count(), "each answer once");
+    rows
+}
+
+/// The addresses below 10.64.0.0 + `count` at which a mirror that one of so many has answers.
+fn answering(count: u32, one_of: u32) -> Vec<IpAddr> {
+    let mirror = Mirror::new(Behaviour {
+        mac: [0; 6],
+        ports: vec![],
+        answer: vec![],
+        ending: Ending::Fin,
+        one_of,
+    });
+    let all = (0..count).map(|n| IpAddr::from(Ipv4Addr::from_bits(0x0a40_0000 + n)));
+    all.filter(|address| mirror.answers(*address)).collect()
+}
+
+#[test]
+fn all_who_answer_are_found_once_and_nobody_else() {
+    let Some(lab) = lab() else { return };
+    let mirror = mirror(&lab, &["-p", "80", "--one-of", "10"]);
+    let args = ["-p", "80,81", "--fields", "address,port,class", "-r", "20000", "--all"];
+    let done = scan(lab.host("a"), &[&args[..], &["10.64.0.0/20"]].concat()).success();
+    let answering = answering(1 << 12, 10);
+    let row = |address: &IpAddr| [format!("{address},80,open"), format!("{address},81,closed")];
+    let expected: BTreeSet<_> = answering.iter().flat_map(row).collect();
+    assert!(expected.len() > 600, "{}", expected.len());
+    assert_eq!(rows(&done.stdout), expected, "{}", done.stderr);
+    assert_eq!(done.summary("probes sent"), 1 << 13);
+    assert_eq!(done.summary("targets answered"), expected.len() as u64);
+    mirror.interrupt().success();
+}
+
+#[test]
+fn every_kind_of_probe_finds_its_answers() {
+    let Some(lab) = lab() else { return };
+    let mirror = mirror(&lab, &["-p", "80"]);
+    for (probe, class) in [
+        (&["-p", "80"][..], "open"),
+        (&["--probe", "ack", "-p", "81"], "unfiltered"),
+        (&["--probe", "udp", "-p", "53", "--payload", "dns:example.com"], "reply"),
+        (&["--probe", "udp", "-p", "7", "--payload", "text:hello"], "reply"),
+        (&["--probe", "echo"], "echo"),
+    ] {
+        for (prefix, count) in [("10.0.0.64/28", 16), ("fd00::100/124", 16)] {
+            let done =
+                scan(lab.host("a"), &[probe, &["--fields", "address,class", prefix]].concat());
+            let rows = rows(&done.success().stdout);
+            assert_eq!(rows.len(), count, "{probe:?} {prefix}");
+            assert!(rows.iter().all(|row| row.ends_with(class)), "{probe:?} {rows:?}");
+        }
+    }
+    mirror.interrupt().success();
+}
+
+#[test]
+fn an_owned_address_scans_without_the_host() {
+    let Some(lab) = lab() else { return };
+    let mirror = mirror(&lab, &[]);
+    let args = ["--own", "10.0.0.99", "-p", "80", "--format", "json", "10.64.0.0/24"];
+    let done = scan(lab.host("a"), &args).success();
+    let lines: Vec<serde_json::Value> =
+        done.stdout.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(lines.len(), 256, "{}", done.stderr);
+    for line in &lines {
+        assert_eq!((&line["class"], &line["port"]), (&"open".into(), &80.into()));
+        assert!(line["rtt_us"].as_u64().is_some_and(|rtt| rtt < 60_000_000), "{line}");
+    }
+    mirror.interrupt().success();
+}
+
+#[test]
+fn parts_make_the_whole() {
+    let Some(lab) = lab() else { return };
+    let mirror = mirror(&lab, &[]);
+    let mut all = BTreeSet::new();
+    for part in ["1/3", "2/3", "3/3"] {
+        let args =
+            ["-p", "80", "--seed", "7", "--fields", "address", "--shard", part, "10.64.0.0/24"];
+        let found = rows(&scan(lab.host("a"), &args).success().stdout);
+        assert!((85..=86).contains(&found.len()), "{part}: {}", found.len());
+        assert!(all.is_disjoint(&found));
+        all.extend(found);
+    }
+    assert_eq!(all.len(), 256);
+    mirror.interrupt().success();
+}
+
+#[test]
+fn those_who_did_not_answer_are_asked_again_and_no_others() {
+    let Some(lab) = lab() else { return };
+    let mirror = mirror(&lab, &["--one-of", "2"]);
+    let done = scan(lab.host("a"), &["-p", "80", "--retries", "2", "10.64.0.0/24"]).success();
+    let found = rows(&done.stdout).len() as u64;
+    assert_eq!(found, answering(256, 2).len() as u64);
+    assert_eq!(done.summary("probes sent"), 256 + 2 * (256 - found));
+    mirror.interrupt().success();
+}
+
+fn wait_for_rows(file: &Path, count: usize) {
+    let start = Instant::now();
+    let rows = || fs::read_to_string(file).map_or(0, |text| text.lines().count());
+    while rows() < count {
+        assert!(start.elapsed() < Duration::from_secs(60), "{count} rows do not come");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn a_scan_that_was_killed_goes_on_and_finds_each_target_once() {
+    let Some(lab) = lab() else { return };
+    let mirror = mirror(&lab, &[]);
+    let folder = tempdir().expect("a folder");
+    let (rows_file, meta) = (folder.path().join("rows.csv"), folder.path().join("meta.json"));
+    let a = lab.host("a");
+    let args = [
+        "-p",
+        "80",
+        "-r",
+        "1000",
+        "-o",
+        text(&rows_file),
+        "--metadata",
+        text(&meta),
+        "10.64.0.0/20",
+    ];
+    let mut command = a.command(LINERATE);
+    command.args([
+        "scan",
+        "-i",
+        a.interface(),
+        "--allow-reserved",
+        "--cooldown",
+        "1s",
+        "--seed",
+        "5",
+    ]);
+    command.args(args).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let child = Child::start(command).expect("linerate starts");
+    wait_for_rows(&rows_file, 1_500);
+    drop(child);
+    let done = scan(a, &[&args[..], &["--resume"]].concat()).success();
+    assert_eq!(rows(&fs::read_to_string(&rows_file).expect("rows")).len(), 1 << 12);
+    let sent = done.summary("probes sent");
+    assert!(sent < 4_096, "it began anew: {}", done.stderr);
+    let again = scan(a, &[&args[..], &["--resume"]].concat());
+    assert_eq!(again.code(), 2);
+    assert!(again.stderr.contains("is complete"), "{again:?}");
+    let meta: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(&meta).expect("metadata")).expect("JSON");
+    assert_eq!((&meta["seed"], &meta["complete"]), (&5.into(), &true.into()));
+    assert_eq!((&meta["answered"], &meta["targets"]), (&4_096.into(), &4_096.into()));
+    mirror.interrupt().success();
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_in_words() {
+    let refused = |args: &[&str]| {
+        let done = linerate([&["scan", "-i", "lo"], args].concat());
+        (done.code(), done.stderr)
+    };
+    let (code, said) = refused(&["-p", "80", "10.0.0.0/24"]);
+    assert!(code == 1 && said.contains("--allow-reserved"), "{said}");
+    for (args, word) in [
+        (&["10.0.0.1"][..], "--ports"),
+        (&["--probe", "echo", "-p", "1", "10.0.0.1"], "echo requests have none"),
+        (&["-p", "80", "example.com"], "is no target"),
+        (&["-p", "80", "--payload", "ntp", "10.0.0.1"], "only datagrams"),
+        (&["-p", "80", "--shard", "1/2", "10.0.0.1"], "--seed"),
+        (&["-p", "80", "--resume", "10.0.0.1"], "--metadata"),
+    ] {
+        let (code, said) = refused(args);
+        assert!(code == 2 && said.contains(word), "{args:?}: {said}");
+    }
+}
+
+#[test]
+fn bad_lines_of_a_list_are_told_and_blocked_addresses_left_out() {
+    let Some(lab) = lab() else { return };
+    let mirror = mirror(&lab, &[]);
+    let folder = tempdir().expect("a folder");
+    let (list, blocked) = (folder.path().join("list"), folder.path().join("blocked"));
+    fs::write(&list, "10.64.1.0/30\nnobody\n10.64.2.1 # one\n").expect("written");
+    fs::write(&blocked, "10.64.1.1\n").expect("written");
+    let args =
+        ["-p", "80", "--fields", "address", "-f", text(&list), "--blocklist", text(&blocked)];
+    let done = scan(lab.host("a"), &args).success();
+    assert!(done.stderr.contains("line 2: `nobody` is no address"), "{done:?}");
+    let found: Vec<_> = rows(&done.stdout).into_iter().collect();
+    assert_eq!(found, ["10.64.1.0", "10.64.1.2", "10.64.1.3", "10.64.2.1"]);
+    mirror.interrupt().success();
+}

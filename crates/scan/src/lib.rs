@@ -1,0 +1,23 @@
+//! Stateless probes of many targets: what is sent to each, and what its answer says.
+//!
+//! Nothing is kept of a probe. All that an answer has to give back is a keyed MAC of its target, so answers nobody asked for
+//! are told from others, and any host can send any part of a scan.
+//!
+//! - [`targets`]: [`Targets`], addresses and ports in a random order with random access
+//! - [`probe`]: [`Prober`], which writes probes and recognises answers
+//! - [`payload`]: [`Payload`], what datagrams say
+//! - [`answer`]: [`Answer`], what was heard
+//! - [`reserved`]: addresses that are nobody's
+//!
+//! It has no socket and no clock.
+
+pub mod answer;
+pub mod payload;
+pub mod probe;
+pub mod reserved;
+pub mod targets;
+
+pub use answer::{Answer, Class};
+pub use payload::Payload;
+pub use probe::{Kind, Origin, Prober};
+pub use targets::{Addresses, Shard, Target, Targets};

@@ -1,0 +1,441 @@
+//! Probes, and the answers to them.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+use etherparse::IpNumber;
+use etherparse::checksum::Sum16BitWords;
+use linerate_base::Timestamp;
+use linerate_tcp::frame::{Packet, Path};
+use linerate_tcp::quote::Quoted;
+use linerate_tcp::segment::{Control, Header, Options, Segment, Timestamps};
+use linerate_tcp::{Flow, Key, Mac, Seq};
+
+use crate::{Answer, Class, Payload, Target};
+
+/// What is sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A TCP segment that asks for a connection.
+    Syn,
+    /// A TCP segment that acknowledges what never was.
+    Ack,
+    /// A datagram.
+    Udp(Payload),
+    /// An ICMP echo request.
+    Echo,
+}
+
+/// Where probes are from, and whom they go by.
+#[derive(Clone, Copy, Debug)]
+pub struct Origin {
+    /// The hardware address that frames are from.
+    pub mac: [u8; 6],
+    /// The address and the next hop of those by IPv4.
+    pub ipv4: Option<(Ipv4Addr, [u8; 6])>,
+    /// The address and the next hop of those by IPv6.
+    pub ipv6: Option<(Ipv6Addr, [u8; 6])>,
+}
+
+/// Writes probes, and recognises the answers.
+#[derive(Clone, Debug)]
+pub struct Prober {
+    kind: Kind,
+    origin: Origin,
+    ports: RangeInclusive<u16>,
+    key: Key,
+}
+
+/// Bytes of a UDP header, and of an ICMP echo's.
+const HEAD: usize = 8;
+/// What an echo request carries: the time in microseconds, which wraps, and bits of the MAC.
+const ECHO_DATA: usize = 8;
+/// Microseconds. Longer trips are none: an echo of somebody else's clock.
+const LONGEST_TRIP: u32 = 600_000_000;
+/// Bytes of the longest frame.
+const LONGEST: usize = 1_514;
+/// The window of a common OS's SYN.
+const WINDOW: u16 = 64_240;
+
+impl Prober {
+    /// A prober with this key, random and new for each scan, whose probes of TCP and UDP are from `ports`.
+    ///
+    /// Answers whose checksum their sender's kernel left to a card, as they are on virtual wires, it takes: the MAC tells
+    /// whether they are answers.
+    pub fn new(kind: Kind, origin: Origin, ports: RangeInclusive<u16>, key: [u8; 16]) -> Self {
+        Self { kind, origin, ports, key: Key::new(key) }
+    }
+
+    /// Bytes of the longest frame that it writes.
+    pub fn longest(&self) -> usize {
+        LONGEST
+    }
+
+    /// Writes the probe of a target, sent `now`, to `slot`, and returns the frame's length.
+    ///
+    /// # Panics
+    /// When it has no address of the target's family, or `slot` has less than [`longest`](Self::longest) bytes.
+    pub fn write(&self, target: Target, now: Timestamp, slot: &mut [u8]) -> usize {
+        let path = self.path(target.address).expect("an address of the target's family");
+        let (flow, mac) = self.flow(path.source, target);
+        let ports = (flow.local.port(), flow.remote.port());
+        match &self.kind {
+            Kind::Syn => syn(mac, target, now).write(slot, &path, ports, |_| 0),
+            Kind::Ack => {
+                let (seq, ack) = (mac.isn(), Seq(mac.hidden()));
+                let header =
+                    Header { seq, ack, control: Control::ACK, window: WINDOW, ..Header::default() };
+                header.write(slot, &path, ports, |_| 0)
+            }
+            Kind::Udp(payload) => path.write(slot, IpNumber::UDP, 6, |slot| {
+                let (head, data) = slot.split_at_mut(HEAD);
+                let length = HEAD + payload.write(mac, data);
+                head[..2].copy_from_slice(&ports.0.to_be_bytes());
+                head[2..4].copy_from_slice(&ports.1.to_be_bytes());
+                head[4..6].copy_from_slice(&(length as u16).to_be_bytes());
+                length
+            }),
+            Kind::Echo => path.write(slot, icmp(target.address), 2, |slot| {
+                let request = if target.address.is_ipv4() { 8 } else { 128 };
+                slot[..4].copy_from_slice(&[request, 0, 0, 0]);
+                slot[4..8].copy_from_slice(&mac.isn().0.to_be_bytes());
+                slot[8..12].copy_from_slice(&micros(now).to_be_bytes());
+                slot[12..16].copy_from_slice(&mac.hidden().to_be_bytes());
+                HEAD + ECHO_DATA
+            }),
+        }
+    }
+
+    /// What a frame that came at `time` says, if it answers a probe.
+    pub fn recognise(&self, frame: &[u8], time: Timestamp) -> Option<Answer> {
+        let packet = Packet::parse(frame)?;
+        if self.path(packet.source)?.source != packet.destination {
+            return None;
+        }
+        let heard = match (&self.kind, packet.protocol) {
+            (Kind::Syn | Kind::Ack, IpNumber::TCP) => self.by_tcp(&packet)?,
+            (Kind::Udp(payload), IpNumber::UDP) => self.by_udp(&packet, payload)?,
+            (_, IpNumber::ICMP | IpNumber::IPV6_ICMP) => {
+                self.by_echo(&packet).or_else(|| self.by_error(&packet))?
+            }
+            _ => return None,
+        };
+        let trip = heard.sent.map(|sent| micros(time).wrapping_sub(sent));
+        let trip = trip.filter(|trip| *trip < LONGEST_TRIP);
+        Some(Answer {
+            target: heard.target,
+            class: heard.class,
+            from: packet.source,
+            hop_limit: packet.hop_limit,
+            size: heard.size,
+            time,
+            rtt: trip.map(|trip| Duration::from_micros(trip.into())),
+        })
+    }
+
+    /// Writes the segment that ends the connection which `frame`, a SYN-ACK that was recognised, offers: who owns the
+    /// address has to do what a host's stack would. `None` for other frames.
+    ///
+    /// # Panics
+    /// When `slot` has less than [`longest`](Self::longest) bytes.
+    pub fn write_reset(&self, frame: &[u8], slot: &mut [u8]) -> Option<usize> {
+        let packet = Packet::parse(frame)?;
+        let segment = Segment::parse(&packet, true).ok()?;
+        if !segment.has(Control::SYN.and(Control::ACK)) {
+            return None;
+        }
+        // RFC 9293 3.10.7.1.
+        let header = Header { seq: segment.header.ack, control: Control::RST, ..Header::default() };
+        let ports = (segment.flow.local.port(), segment.flow.remote.port());
+        Some(header.write(slot, &Path::back(&packet, self.origin.mac), ports, |_| 0))
+    }
+
+    fn by_tcp(&self, packet: &Packet<'_>) -> Option<Heard> {
+        let segment = Segment::parse(packet, true).ok()?;
+        let (target, mac) = self.expected(&segment.flow)?;
+        let header = &segment.header;
+        let answers_syn = segment.has(Control::ACK) && header.ack == mac.isn() + 1;
+        let class = match (&self.kind, segment.has(Control::RST)) {
+            (Kind::Syn, true) if answers_syn => Class::Closed,
+            (Kind::Syn, false) if answers_syn && segment.has(Control::SYN) => Class::Open,
+            // RFC 9293 3.10.7.1: RST to an ACK has the number that was acknowledged.
+            (Kind::Ack, true) if header.seq == Seq(mac.hidden()) => Class::Unfiltered,
+            _ => return None,
+        };
+        let sent = header.options.timestamps.map(|stamps| stamps.echo);
+        Some(Heard { target, class, size: segment.payload.len(), sent })
+    }
+
+    fn by_udp(&self, packet: &Packet<'_>, payload: &Payload) -> Option<Heard> {
+        let (head, data) = packet.payload.split_first_chunk::<HEAD>()?;
+        let port = |at: usize| u16::from_be_bytes([head[at], head[at + 1]]);
+        let (target, mac) = self.expected(&Flow {
+            local: SocketAddr::new(packet.destination, port(2)),
+            remote: SocketAddr::new(packet.source, port(0)),
+        })?;
+        let field = [head[6], head[7]];
+        // RFC 768: 0 means that there is none.
+        let is_partial = packet.is_partial(field);
+        let is_sound = field == [0, 0] || packet.is_sound() || is_partial;
+        let is_answer = is_sound && payload.is_answered_by(mac, data);
+        is_answer.then_some(Heard { target, class: Class::Reply, size: data.len(), sent: None })
+    }
+
+    fn by_echo(&self, packet: &Packet<'_>) -> Option<Heard> {
+        let (head, data) = packet.payload.split_first_chunk::<HEAD>()?;
+        let is_ipv4 = packet.source.is_ipv4();
+        let reply = if is_ipv4 { 0 } else { 129 };
+        if self.kind != Kind::Echo || head[..2] != [reply, 0] || data.len() < ECHO_DATA {
+            return None;
+        }
+        let is_sound = match is_ipv4 {
+            true => Sum16BitWords::new().add_slice(packet.payload).ones_complement() == 0,
+            false => packet.is_sound(),
+        };
+        let number = |at: usize| data[at..].first_chunk().copied().map(u32::from_be_bytes);
+        let target = Target { address: packet.source, port: 0 };
+        let (_, mac) = self.flow(packet.destination, target);
+        let is_ours = head[4..] == mac.isn().0.to_be_bytes() && number(4)? == mac.hidden();
+        let heard = Heard { target, class: Class::Echo, size: data.len(), sent: number(0) };
+        (is_sound && is_ours).then_some(heard)
+    }
+
+    /// An ICMP error about a probe.
+    fn by_error(&self, packet: &Packet<'_>) -> Option<Heard> {
+        let quoted = Quoted::parse(packet)?;
+        let protocol = match &self.kind {
+            Kind::Syn | Kind::Ack => IpNumber::TCP,
+            Kind::Udp(_) => IpNumber::UDP,
+            Kind::Echo => icmp(quoted.destination),
+        };
+        if quoted.protocol != protocol || quoted.source != packet.destination {
+            return None;
+        }
+        let (target, mac) = match &self.kind {
+            Kind::Echo => {
+                let target = Target { address: quoted.destination, port: 0 };
+                (target, self.flow(quoted.source, target).1)
+            }
+            _ => self.expected(&quoted.flow())?,
+        };
+        let has_mac = quoted.head[4..] == mac.isn().0.to_be_bytes();
+        let is_ours = has_mac || matches!(self.kind, Kind::Udp(_));
+        let class = Class::Unreachable(quoted.trouble);
+        is_ours.then_some(Heard { target, class, size: 0, sent: None })
+    }
+
+    /// The target of a probe with these ends and its MAC; `None` when a probe of it would be from another port.
+    fn expected(&self, flow: &Flow) -> Option<(Target, Mac)> {
+        let target = Target { address: flow.remote.ip(), port: flow.remote.port() };
+        let (ours, mac) = self.flow(flow.local.ip(), target);
+        (ours == *flow).then_some((target, mac))
+    }
+
+    /// The ends of the probe of a target, and its MAC. Our port is chosen by another one.
+    fn flow(&self, source: IpAddr, target: Target) -> (Flow, Mac) {
+        let remote = SocketAddr::new(target.address, target.port);
+        let chooser = self.key.mac(&Flow { local: SocketAddr::new(source, 0), remote });
+        let count = u64::from(*self.ports.end() - *self.ports.start()) + 1;
+        let port = match self.kind {
+            Kind::Echo => 0,
+            _ => *self.ports.start() + (chooser.0 % count) as u16,
+        };
+        let flow = Flow { local: SocketAddr::new(source, port), remote };
+        (flow, self.key.mac(&flow))
+    }
+
+    fn path(&self, destination: IpAddr) -> Option<Path> {
+        let (source, next_hop) = match destination {
+            IpAddr::V4(_) => self.origin.ipv4.map(|(address, hop)| (address.into(), hop))?,
+            IpAddr::V6(_) => self.origin.ipv6.map(|(address, hop)| (address.into(), hop))?,
+        };
+        Some(Path { mac: self.origin.mac, next_hop, source, destination })
+    }
+}
+
+/// What an answer says.
+struct Heard {
+    target: Target,
+    class: Class,
+    /// Bytes of payload.
+    size: usize,
+    /// When the probe was sent, in microseconds that wrap.
+    sent: Option<u32>,
+}
+
+/// A SYN as a common OS sends it. Its timestamp counts microseconds, so that the answer tells the time it took.
+fn syn(mac: Mac, target: Target, now: Timestamp) -> Header {
+    Header {
+        seq: mac.isn(),
+        control: Control::SYN,
+        window: WINDOW,
+        options: Options {
+            mss: Some(if target.address.is_ipv4() { 1_460 } else { 1_440 }),
+            window_scale: Some(7),
+            sack_permitted: true,
+            timestamps: Some(Timestamps { value: micros(now), echo: 0 }),
+            ..Options::default()
+        },
+        ..Header::default()
+    }
+}
+
+fn icmp(address: IpAddr) -> IpNumber {
+    if address.is_ipv4() { IpNumber::ICMP } else { IpNumber::IPV6_ICMP }
+}
+
+/// Microseconds, which wrap after 71 minutes.
+fn micros(time: Timestamp) -> u32 {
+    time.nanos().div_euclid(1_000) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use linerate_base::Slots;
+    use linerate_tcp::mirror::{Behaviour, Ending, Mirror};
+    use proptest::prelude::*;
+
+    fn prober(kind: Kind) -> Prober {
+        let origin = Origin {
+            mac: [2; 6],
+            ipv4: Some(("10.0.0.1".parse().unwrap(), [4; 6])),
+            ipv6: Some(("fd00::1".parse().unwrap(), [4; 6])),
+        };
+        Prober::new(kind, origin, 61_000..=61_999, [3; 16])
+    }
+
+    fn kinds() -> [Kind; 5] {
+        let udp = |text: &str| Kind::Udp(Payload::parse(text).unwrap());
+        [Kind::Syn, Kind::Ack, udp("dns:example.com"), udp("text:hello"), Kind::Echo]
+    }
+
+    fn probe(prober: &Prober, target: Target) -> Vec<u8> {
+        let mut slot = vec![0; LONGEST];
+        let length = prober.write(target, Timestamp::from_parts(9, 0), &mut slot);
+        slot.truncate(length);
+        slot
+    }
+
+    fn answer(frame: &[u8]) -> Vec<u8> {
+        let mirror = Mirror::new(Behaviour {
+            mac: [4; 6],
+            ports: vec![80],
+            answer: vec![],
+            ending: Ending::Fin,
+            one_of: 1,
+        });
+        let (mut region, mut lengths) = (vec![0; LONGEST * mirror.most()], Vec::new());
+        mirror.answer(frame, &mut Slots::new(&mut region, LONGEST, 0, &mut lengths));
+        region.truncate(lengths.first().map_or(0, |length| *length as usize));
+        region
+    }
+
+    fn target(address: &str, port: u16) -> Target {
+        Target { address: address.parse().unwrap(), port }
+    }
+
+    #[test]
+    fn answers_are_recognised_and_say_what_they_mean() {
+        let [syn, ack, dns, text, echo] = kinds();
+        for (kind, port, class) in [
+            (&syn, 80, Class::Open),
+            (&syn, 81, Class::Closed),
+            (&ack, 81, Class::Unfiltered),
+            (&dns, 53, Class::Reply),
+            (&text, 7, Class::Reply),
+            (&echo, 0, Class::Echo),
+        ] {
+            for address in ["10.9.8.7", "fd00::99"] {
+                let (prober, target) = (prober(kind.clone()), target(address, port));
+                let reply = answer(&probe(&prober, target));
+                let time = Timestamp::from_parts(9, 1_500_000);
+                let found = prober.recognise(&reply, time).unwrap_or_else(|| panic!("{kind:?}"));
+                assert_eq!((found.target, found.class), (target, class));
+                let tells = matches!(class, Class::Open | Class::Echo);
+                assert_eq!(found.rtt, tells.then_some(Duration::from_micros(1_500)), "{kind:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn answers_to_others_and_probes_are_none() {
+        for kind in kinds() {
+            let (ours, target) = (prober(kind.clone()), target("10.9.8.7", 81));
+            let other = Prober { key: Key::new([9; 16]), ..ours.clone() };
+            let reply = answer(&probe(&other, target));
+            assert!(!reply.is_empty());
+            assert_eq!(ours.recognise(&reply, Timestamp::EPOCH), None, "{kind:?}");
+            let own = probe(&ours, target);
+            assert_eq!(ours.recognise(&own, Timestamp::EPOCH), None, "{kind:?}");
+        }
+    }
+
+    /// An error of a router about a frame.
+    fn error(frame: &[u8]) -> Vec<u8> {
+        let [source, destination] = ["10.0.0.254", "10.0.0.1"].map(|a| a.parse().unwrap());
+        let path = Path { mac: [4; 6], next_hop: [2; 6], source, destination };
+        let mut slot = vec![0; LONGEST];
+        let length = path.write(&mut slot, IpNumber::ICMP, 2, |icmp| {
+            icmp[..8].copy_from_slice(&[3, 3, 0, 0, 0, 0, 0, 0]);
+            icmp[8..36].copy_from_slice(&frame[14..42]);
+            36
+        });
+        slot.truncate(length);
+        slot
+    }
+
+    #[test]
+    fn errors_count_only_for_what_was_probed() {
+        for kind in kinds() {
+            let (prober, target) = (prober(kind.clone()), target("10.9.8.7", 81));
+            let probe = probe(&prober, target);
+            let found = prober.recognise(&error(&probe), Timestamp::EPOCH).expect("recognised");
+            assert_eq!((found.target.address, found.class.name()), (target.address, "unreachable"));
+            assert_eq!(found.from, "10.0.0.254".parse::<IpAddr>().unwrap());
+            let mut forged = probe.clone();
+            forged[33] ^= 1;
+            assert_eq!(prober.recognise(&error(&forged), Timestamp::EPOCH), None, "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn a_connection_that_is_offered_is_refused() {
+        let prober = prober(Kind::Syn);
+        let offer = answer(&probe(&prober, target("10.9.8.7", 80)));
+        let mut slot = vec![0; LONGEST];
+        let length = prober.write_reset(&offer, &mut slot).expect("an offer");
+        let ours = Packet::parse(&slot[..length]).unwrap();
+        let reset = Segment::parse(&ours, false).unwrap();
+        let theirs = Packet::parse(&offer).unwrap();
+        let offer = Segment::parse(&theirs, false).unwrap();
+        assert!(reset.has(Control::RST));
+        assert_eq!(reset.header.seq, offer.header.ack);
+        let reset = slot[..length].to_vec();
+        assert_eq!(prober.write_reset(&reset, &mut slot), None);
+    }
+
+    proptest! {
+        #[test]
+        fn damaged_answers_are_not_taken_for_others(
+            kind in 0..5_usize, at in 14..70_usize, bits in 1..=255_u8, host: u8,
+        ) {
+            let target = target(&format!("10.9.8.{host}"), 81);
+            let prober = prober(kinds()[kind].clone());
+            let mut reply = answer(&probe(&prober, target));
+            if let Some(byte) = reply.get_mut(at) {
+                *byte ^= bits;
+            }
+            if let Some(found) = prober.recognise(&reply, Timestamp::EPOCH) {
+                prop_assert_eq!(found.target, target);
+            }
+        }
+
+        #[test]
+        fn nothing_panics(kind in 0..5_usize, mut frame in prop::collection::vec(any::<u8>(), 34..120)) {
+            frame[12..15].copy_from_slice(&[8, 0, 0x45]);
+            prober(kinds()[kind].clone()).recognise(&frame, Timestamp::EPOCH);
+        }
+    }
+}
