@@ -4,7 +4,7 @@ use std::fs;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use linerate::base::{LinkType, Sink, Source};
+use linerate::base::{LinkType, Sink, Slots};
 use linerate::capture::{self, Config, Directions, Interrupt, Owned};
 use linerate::tcp::mirror::{Behaviour, Ending, Mirror};
 use linerate::transmit::template::Surroundings;
@@ -44,8 +44,11 @@ pub(super) fn run(args: &MirrorArgs) -> Result<Outcome> {
     })?;
     capture.notes.iter().chain(&opened.notes).for_each(output::tell);
     output::tell(format_args!("answering on {}", args.interface));
+    let mut answers = Answers::default();
     while !requests.stop() {
-        answer(&mirror, &mut *capture.source, &mut *opened.sink)?;
+        let Some(batch) = capture.source.next_batch(WAIT)? else { break };
+        batch.iter().for_each(|packet| answers.add(&mirror, packet.data));
+        answers.send(&mut *opened.sink)?;
     }
     opened.sink.flush(&mut || false)?;
     output::tell(format_args!("{} frames answered with", grouped(opened.sink.stats().sent)));
@@ -75,21 +78,50 @@ fn mirror(args: &MirrorArgs) -> Result<Mirror> {
     }
 }
 
-/// Answers a batch of frames. What finds no room is not answered: who asked asks again.
-fn answer(mirror: &Mirror, source: &mut dyn Source, sink: &mut dyn Sink) -> Result<()> {
-    let Some(batch) = source.next_batch(WAIT)? else { return Ok(()) };
-    let mut packets = batch.iter().peekable();
-    while packets.peek().is_some() {
-        let mut slots = sink.acquire(BATCH)?;
-        if slots.room() < mirror.most() {
-            break;
+/// Answers, one after the other.
+#[derive(Default)]
+struct Answers {
+    bytes: Vec<u8>,
+    lengths: Vec<u32>,
+    /// Where the answers to one frame are written.
+    slots: Vec<u8>,
+    written: Vec<u32>,
+}
+
+impl Answers {
+    /// Adds the answers to a frame.
+    fn add(&mut self, mirror: &Mirror, frame: &[u8]) {
+        self.slots.resize(mirror.most() * LONGEST, 0);
+        mirror.answer(frame, &mut Slots::new(&mut self.slots, LONGEST, 0, &mut self.written));
+        for (slot, length) in self.slots.chunks(LONGEST).zip(&self.written) {
+            self.bytes.extend(&slot[..*length as usize]);
         }
-        while slots.room() >= mirror.most()
-            && let Some(packet) = packets.next()
-        {
-            mirror.answer(packet.data, &mut slots);
-        }
-        sink.submit()?;
+        self.lengths.append(&mut self.written);
     }
-    Ok(())
+
+    /// Hands all over. What finds no room is not answered: who asked asks again.
+    fn send(&mut self, sink: &mut dyn Sink) -> Result<()> {
+        let mut rest = &self.bytes[..];
+        let mut lengths = self.lengths.drain(..).peekable();
+        while lengths.peek().is_some() {
+            let mut slots = sink.acquire(BATCH)?;
+            if slots.room() == 0 {
+                break;
+            }
+            while slots.room() > 0
+                && let Some(length) = lengths.next()
+            {
+                let (frame, behind) = rest.split_at(length as usize);
+                slots.push(|slot| {
+                    slot[..frame.len()].copy_from_slice(frame);
+                    frame.len()
+                });
+                rest = behind;
+            }
+            sink.submit()?;
+        }
+        drop(lengths);
+        self.bytes.clear();
+        Ok(())
+    }
 }

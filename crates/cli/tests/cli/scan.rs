@@ -20,6 +20,9 @@ fn lab() -> Option<Lab> {
     let lab = need::root().then(|| plan.build().expect("a lab"))?;
     let route = ["route", "add", "10.64.0.0/16", "via", "10.0.0.2"];
     finish(lab.host("a").command("ip").args(route)).success();
+    // Neighbour solicitations that the kernel sends when it is asked to are from a link-local address.
+    let address = ["addr", "add", "fe80::1/64", "dev", lab.host("a").interface(), "nodad"];
+    finish(lab.host("a").command("ip").args(address)).success();
     Some(lab)
 }
 

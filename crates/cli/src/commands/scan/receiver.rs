@@ -178,10 +178,16 @@ fn open_resets(args: &ScanArgs, plan: &Plan) -> Result<Box<dyn Sink + Send>> {
 
 /// Refuses the connections that these SYN-ACKs offer. Where there is no room a server waits in vain, for a while.
 fn reset(plan: &Plan, sink: &mut dyn Sink, offers: &[&[u8]]) -> Result<()> {
-    for offers in offers.chunks(BATCH) {
-        let mut slots = sink.acquire(offers.len())?;
-        for offer in offers.iter().take(slots.room()) {
-            // Only a SYN-ACK was recognised as an offer.
+    let mut offers = offers.iter().peekable();
+    while offers.peek().is_some() {
+        let mut slots = sink.acquire(BATCH)?;
+        if slots.room() == 0 {
+            break;
+        }
+        while slots.room() > 0
+            && let Some(offer) = offers.next()
+        {
+            // It was recognised as an offer, so there is a segment that refuses it.
             let _ = slots.try_push(|slot| plan.prober.write_reset(offer, slot).ok_or(()));
         }
         sink.submit()?;
