@@ -70,7 +70,8 @@ impl Plan {
             ProbeArg::Echo => String::new(),
         };
         let text = format!("({}) and ({answers}icmp or icmp6)", hosts.join(" or "));
-        let compiled = compile::for_capture(&text, LinkType::ETHERNET, MAX_SNAPLEN, None)?;
+        let options = compile::options(LinkType::ETHERNET, MAX_SNAPLEN);
+        let compiled = compile::for_capture(&text, &options)?;
         config.filter = Some(compiled.filter);
         Ok(config)
     }
@@ -132,7 +133,7 @@ fn origin(args: &ScanArgs, targets: &Targets, outlet: &Outlet) -> Result<(Origin
     let own = |is_ipv4| args.own.iter().find(|address| address.is_ipv4() == is_ipv4).copied();
     let hop = |target: IpAddr| {
         let say = || output::tell("asking the next hop for its hardware address");
-        with_a_word(SOON, say, || outlet.next_hop(target))
+        with_a_word(SOON, say, || outlet.next_hop(target)).map(|hop| hop.mac)
     };
     let mut origin = Origin { mac: outlet.mac(), ipv4: None, ipv6: None };
     let mut sources = Vec::new();
