@@ -1,6 +1,6 @@
 //! The structs and numbers that programs were compiled with (`pcap/pcap.h`, `pcap/bpf.h`, libpcap 1.10).
 
-use std::ffi::{c_int, c_uint};
+use std::ffi::{c_char, c_int, c_uint};
 use std::mem::offset_of;
 
 use linerate::bpf::classic::Instruction;
@@ -39,6 +39,51 @@ pub struct BpfProgram {
     pub bf_insns: *mut Instruction,
 }
 
+/// `struct pcap_if`: something to capture on.
+#[repr(C)]
+#[derive(Debug)]
+pub struct PcapInterface {
+    /// The next one; null behind the last.
+    pub next: *mut Self,
+    /// Its name.
+    pub name: *mut c_char,
+    /// What it is; null where nothing is known.
+    pub description: *mut c_char,
+    /// Its first address; null without.
+    pub addresses: *mut PcapAddress,
+    /// What it can do: constants from [`IF_LOOPBACK`] on.
+    pub flags: u32,
+}
+
+/// `struct pcap_addr`: an address of an interface. All but the first pointer may be null.
+#[repr(C)]
+#[derive(Debug)]
+pub struct PcapAddress {
+    /// The next one; null behind the last.
+    pub next: *mut Self,
+    /// The address.
+    pub addr: *mut libc::sockaddr,
+    /// The mask of its network.
+    pub netmask: *mut libc::sockaddr,
+    /// The address of all of its network.
+    pub broadaddr: *mut libc::sockaddr,
+    /// The address of the other end.
+    pub dstaddr: *mut libc::sockaddr,
+}
+
+/// `PCAP_IF_LOOPBACK`.
+pub const IF_LOOPBACK: u32 = 1;
+/// `PCAP_IF_UP`.
+pub const IF_UP: u32 = 2;
+/// `PCAP_IF_RUNNING`.
+pub const IF_RUNNING: u32 = 4;
+/// `PCAP_IF_CONNECTION_STATUS_CONNECTED`.
+pub const IF_CONNECTED: u32 = 0x10;
+/// `PCAP_IF_CONNECTION_STATUS_DISCONNECTED`.
+pub const IF_DISCONNECTED: u32 = 0x20;
+/// `PCAP_IF_CONNECTION_STATUS_NOT_APPLICABLE`.
+pub const IF_NO_CONNECTION: u32 = 0x30;
+
 /// `pcap_handler`, the callback that gets packets: what the caller passed for it, header, bytes.
 pub type Handler = unsafe extern "C" fn(*mut u8, *const PacketHeader, *const u8);
 
@@ -48,6 +93,8 @@ const _: () = {
     assert!(size_of::<PcapStat>() == 12);
     assert!(size_of::<BpfProgram>() == 16 && offset_of!(BpfProgram, bf_insns) == 8);
     assert!(size_of::<Instruction>() == 8);
+    assert!(size_of::<PcapInterface>() == 40 && offset_of!(PcapInterface, flags) == 32);
+    assert!(size_of::<PcapAddress>() == 40);
 };
 
 /// `PCAP_ERRBUF_SIZE`: bytes of a buffer for an error's text.
@@ -60,6 +107,25 @@ pub const NETMASK_UNKNOWN: u32 = 0xffff_ffff;
 pub const ERROR: c_int = -1;
 /// `PCAP_ERROR_BREAK`: ended by `pcap_breakloop`; of `pcap_next_ex` also the end of a savefile.
 pub const ERROR_BREAK: c_int = -2;
+
+/// `PCAP_ERROR_NOT_ACTIVATED`: the capture has not begun.
+pub const ERROR_NOT_ACTIVATED: c_int = -3;
+/// `PCAP_ERROR_ACTIVATED`: the capture has begun.
+pub const ERROR_ACTIVATED: c_int = -4;
+/// `PCAP_ERROR_NO_SUCH_DEVICE`.
+pub const ERROR_NO_DEVICE: c_int = -5;
+/// `PCAP_ERROR_RFMON_NOTSUP`: no monitor mode.
+pub const ERROR_NO_MONITOR: c_int = -6;
+/// `PCAP_ERROR_PERM_DENIED`.
+pub const ERROR_PERMISSION: c_int = -8;
+/// `PCAP_ERROR_IFACE_NOT_UP`.
+pub const ERROR_DOWN: c_int = -9;
+/// `PCAP_ERROR_TSTAMP_PRECISION_NOTSUP`.
+pub const ERROR_PRECISION: c_int = -12;
+/// `PCAP_WARNING_PROMISC_NOTSUP`.
+pub const WARNING_PROMISCUOUS: c_int = 2;
+/// `PCAP_WARNING_TSTAMP_TYPE_NOTSUP`.
+pub const WARNING_TSTAMP_TYPE: c_int = 3;
 
 /// `PCAP_TSTAMP_PRECISION_MICRO`.
 pub const PRECISION_MICRO: c_uint = 0;

@@ -6,10 +6,16 @@ use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use linerate::base::LinkType;
+use linerate::capture::{Interrupt, UserFilter};
 
-use crate::abi::{ERRBUF_SIZE, ERROR, PRECISION_MICRO, PRECISION_NANO, PacketHeader};
+use crate::abi::{
+    ERRBUF_SIZE, ERROR, ERROR_ACTIVATED, ERROR_NOT_ACTIVATED, ERROR_PRECISION, PRECISION_MICRO,
+    PRECISION_NANO, PacketHeader,
+};
 use crate::entry::entry;
-use crate::filter::{Chosen, Compiled};
+use crate::filter::Compiled;
+use crate::live::settings::Settings;
+use crate::live::source::Live;
 use crate::names::datalink::{dlt, link_type};
 use crate::packets::Lent;
 use crate::pointer;
@@ -17,10 +23,12 @@ use crate::savefile::open::Savefile;
 
 /// What a `pcap_t *` points to.
 ///
-/// One thread at a time uses a handle, as libpcap demands; only `stop` may be touched by others and by
+/// One thread at a time uses a handle, as libpcap demands; only what ends a wait may be touched by others and by
 /// signal handlers. So nobody has a reference to the rest but for the moments in which `inner` lends it.
 pub struct Handle {
-    pub(crate) stop: AtomicBool,
+    stop: AtomicBool,
+    /// Ends a wait for packets of a live capture.
+    interrupt: Option<Interrupt>,
     inner: UnsafeCell<Inner>,
 }
 
@@ -34,8 +42,8 @@ pub(crate) struct Inner {
     pub(crate) message: [u8; ERRBUF_SIZE],
     /// What was compiled last, to be known again when it is set as the filter.
     pub(crate) compiled: Option<Compiled>,
-    /// The filter that is set.
-    pub(crate) chosen: Option<Chosen>,
+    /// The filter that runs in user space.
+    pub(crate) chosen: Option<UserFilter>,
     /// Packets that the source has lent.
     pub(crate) lent: Lent,
     /// Of the packet that the caller looks at.
@@ -48,6 +56,10 @@ pub(crate) enum Kind {
     Dead,
     /// A savefile.
     File(Box<Savefile>),
+    /// An interface, on which the capture has not begun.
+    Created(Box<Settings>),
+    /// An interface.
+    Live(Box<Live>),
 }
 
 /// What the second member of a packet's time counts.
@@ -75,6 +87,7 @@ impl Handle {
         link_type: LinkType,
         snapshot: c_int,
         precision: Precision,
+        interrupt: Option<Interrupt>,
     ) -> *mut Self {
         let inner = Inner {
             kind,
@@ -89,8 +102,32 @@ impl Handle {
         };
         Box::into_raw(Box::new(Self {
             stop: AtomicBool::new(false),
+            interrupt,
             inner: UnsafeCell::new(inner),
         }))
+    }
+}
+
+impl Handle {
+    /// Has the loop that runs, or the next one, return. Safe in signal handlers.
+    fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(interrupt) = &self.interrupt {
+            interrupt.trigger();
+        }
+    }
+
+    /// True when a loop is to return.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Lets loops run again.
+    pub(crate) fn go_on(&self) {
+        if let Some(interrupt) = &self.interrupt {
+            interrupt.clear();
+        }
+        self.stop.store(false, Ordering::Relaxed);
     }
 }
 
@@ -110,6 +147,19 @@ impl Inner {
         self.message = pointer::message(text);
     }
 
+    /// Sets what the second member of a packet's time is to count: 0, or an error.
+    pub(crate) fn set_precision(&mut self, number: c_int) -> c_int {
+        let wanted = c_uint::try_from(number).ok().and_then(Precision::from_number);
+        match (wanted, &self.kind) {
+            (_, Kind::Live(_) | Kind::File(_) | Kind::Dead) => ERROR_ACTIVATED,
+            (None, _) => ERROR_PRECISION,
+            (Some(precision), _) => {
+                self.precision = precision;
+                0
+            }
+        }
+    }
+
     /// What went wrong last.
     pub(crate) fn last_message(&self) -> String {
         let text = CStr::from_bytes_until_nul(&self.message).unwrap_or_default();
@@ -120,7 +170,7 @@ impl Inner {
     pub(crate) fn savefile(&self) -> Option<&Savefile> {
         match &self.kind {
             Kind::File(savefile) => Some(savefile),
-            Kind::Dead => None,
+            _ => None,
         }
     }
 }
@@ -128,7 +178,7 @@ impl Inner {
 entry! {
     /// A handle without packets, for compiling filters and writing savefiles.
     fn pcap_open_dead(link: c_int, snapshot: c_int) -> *mut Handle, ptr::null_mut() => {
-        Handle::allocate(Kind::Dead, link_type(link), snapshot, Precision::Micro)
+        Handle::allocate(Kind::Dead, link_type(link), snapshot, Precision::Micro, None)
     }
 
     /// The same for packets with times of this precision; null for one that does not exist.
@@ -138,7 +188,7 @@ entry! {
         precision: c_uint
     ) -> *mut Handle, ptr::null_mut() => {
         let Some(precision) = Precision::from_number(precision) else { return ptr::null_mut() };
-        Handle::allocate(Kind::Dead, link_type(link), snapshot, precision)
+        Handle::allocate(Kind::Dead, link_type(link), snapshot, precision, None)
     }
 
     /// Closes a handle, and its savefile unless that is standard input.
@@ -151,18 +201,18 @@ entry! {
     /// Has the loop that runs, or the next one, return. May be called by a signal handler and by any thread.
     fn pcap_breakloop(handle: *mut Handle) -> (), () => {
         if !handle.is_null() {
-            (*handle).stop.store(true, Ordering::Relaxed);
+            (*handle).stop();
         }
     }
 
     /// What the first byte of a packet means, as a number of `pcap/dlt.h`.
     fn pcap_datalink(handle: *mut Handle) -> c_int, ERROR => {
-        inner_or(handle, |inner| dlt(inner.link_type))
+        active_or(handle, |inner| dlt(inner.link_type))
     }
 
     /// The most bytes kept of a packet.
     fn pcap_snapshot(handle: *mut Handle) -> c_int, ERROR => {
-        inner_or(handle, |inner| inner.snapshot)
+        active_or(handle, |inner| inner.snapshot)
     }
 
     /// What the second member of a packet's time counts.
@@ -184,4 +234,23 @@ pub(crate) unsafe fn inner_or(
 ) -> c_int {
     // SAFETY: the contract is the same.
     unsafe { inner(handle) }.map_or(ERROR, read)
+}
+
+/// The same of a handle that has a link type; of a capture that has not begun an error.
+///
+/// # Safety
+/// As of [`inner`].
+pub(crate) unsafe fn active_or(
+    handle: *mut Handle,
+    read: impl FnOnce(&mut Inner) -> c_int,
+) -> c_int {
+    let checked = |inner: &mut Inner| match inner.kind {
+        Kind::Created(_) => {
+            inner.fail("the capture has not begun: pcap_activate begins it");
+            ERROR_NOT_ACTIVATED
+        }
+        _ => read(inner),
+    };
+    // SAFETY: the contract is the same.
+    unsafe { inner_or(handle, checked) }
 }

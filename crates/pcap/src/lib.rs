@@ -8,6 +8,7 @@
 //! - [`filter`]: expressions compiled, programs run and printed
 //! - [`savefile`]: savefiles read and written through the caller's `FILE *`
 //! - [`status`]: what went wrong, in words
+//! - [`live`]: captures on interfaces, and the interfaces
 //! - [`packets`]: packets, one by one or by a callback
 //!
 //! `docs/libpcap.md` lists what is not there yet. Who calls a function keeps to its manual page of libpcap
@@ -19,6 +20,7 @@ pub mod abi;
 mod entry;
 pub mod filter;
 pub mod handle;
+pub mod live;
 pub mod names;
 pub mod packets;
 mod pointer;

@@ -4,13 +4,12 @@
 //! bytes are valid until the handle is asked for the next one, as libpcap's are.
 
 use std::ffi::c_int;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 use std::{ptr, slice};
 
 use linerate::base::{Batch, Descriptor, Interface, Matches, Source};
 
-use crate::abi::{ERROR, ERROR_BREAK, Handler, PacketHeader, PcapStat};
+use crate::abi::{ERROR, ERROR_BREAK, ERROR_NOT_ACTIVATED, Handler, PacketHeader, PcapStat};
 use crate::entry::entry;
 use crate::handle::{self, Handle, Inner, Kind, Precision};
 use crate::pointer;
@@ -70,8 +69,10 @@ impl Lent {
 enum Step {
     /// A packet, whose header is the handle's.
     Packet(*const u8),
-    /// None in time.
+    /// None in time, or no more of those that a live capture had at once.
     Nothing,
+    /// A signal came while a savefile was read.
+    Again,
     /// None any more.
     End,
 }
@@ -79,35 +80,59 @@ enum Step {
 impl Inner {
     /// Has the filter look at the packets at hand anew.
     pub(crate) fn select(&mut self) {
-        let Kind::File(savefile) = &self.kind else { return };
+        let interfaces = match &self.kind {
+            Kind::File(savefile) => savefile.reader.interfaces(),
+            Kind::Live(live) => live.source.interfaces(),
+            Kind::Dead | Kind::Created(_) => return,
+        };
         self.lent.kept = self.chosen.as_ref().map(|chosen| {
             let mut kept = Matches::new();
-            // SAFETY: the reader is asked for more by `refill` only, which takes what it lends.
-            let batch = unsafe { self.lent.batch(savefile.reader.interfaces()) };
-            chosen.select(&batch, &mut kept);
+            // SAFETY: the source is asked for more by `refill` only, which takes what it lends, and replaced only
+            // where what it has lent is given up.
+            let batch = unsafe { self.lent.batch(interfaces) };
+            chosen.select(&batch, None, &mut kept);
             kept
         });
     }
 
-    /// Goes on to the next packet.
-    fn step(&mut self) -> Result<Step, String> {
+    /// Goes on to the next packet; `is_first` of those that a caller asks for at once.
+    fn step(&mut self, is_first: bool) -> Result<Step, String> {
         loop {
             if let Some((packet, data)) = self.lent.next() {
                 self.header = header(&packet, self.precision);
                 return Ok(Step::Packet(data));
             }
+            if self.is_live() && !is_first {
+                return Ok(Step::Nothing);
+            }
             match self.refill()? {
-                Some(0) => return Ok(Step::Nothing),
+                Some(0) if self.is_live() => return Ok(Step::Nothing),
+                Some(0) => return Ok(Step::Again),
                 Some(_) => self.select(),
                 None => return Ok(Step::End),
             }
         }
     }
 
+    fn is_live(&self) -> bool {
+        matches!(self.kind, Kind::Live(_))
+    }
+
     /// Asks for the next batch; gives how many packets it has, or `None` at the end.
     fn refill(&mut self) -> Result<Option<usize>, String> {
-        let Kind::File(savefile) = &mut self.kind else {
-            return Err("no packets are available from a pcap_open_dead pcap_t".into());
+        let savefile = match &mut self.kind {
+            Kind::File(savefile) => savefile,
+            Kind::Live(live) => {
+                let batch = live.next_batch().map_err(|error| error.to_string())?;
+                return Ok(batch.map(|batch| {
+                    self.lent.take(&batch);
+                    batch.len()
+                }));
+            }
+            Kind::Dead => {
+                return Err("no packets are available from a pcap_open_dead pcap_t".into());
+            }
+            Kind::Created(_) => return Err("the capture has not begun".into()),
         };
         if let Some(fault) = savefile.fault.take() {
             return Err(fault);
@@ -149,17 +174,22 @@ unsafe fn deliver(handle: *mut Handle, count: c_int, handler: Handler, user: *mu
     // SAFETY: nothing holds what `inner` lends while the handler runs, and `stop` is shared by all.
     unsafe {
         while count < 1 || delivered < count {
-            if (*handle).stop.load(Ordering::Relaxed) {
+            if (*handle).is_stopped() {
                 if delivered > 0 {
                     return delivered;
                 }
-                (*handle).stop.store(false, Ordering::Relaxed);
+                (*handle).go_on();
                 return ERROR_BREAK;
             }
             let Some(inner) = handle::inner(handle) else { return ERROR };
-            let data = match inner.step() {
+            if let Kind::Created(_) = inner.kind {
+                return ERROR_NOT_ACTIVATED;
+            }
+            let data = match inner.step(delivered == 0) {
                 Ok(Step::Packet(data)) => data,
-                Ok(Step::Nothing) => continue,
+                Ok(Step::Again) => continue,
+                Ok(Step::Nothing) if delivered == 0 && (*handle).is_stopped() => continue,
+                Ok(Step::Nothing) => return delivered,
                 Ok(Step::End) => return delivered,
                 Err(text) => {
                     inner.fail(&text);
@@ -192,13 +222,13 @@ unsafe fn take(handle: *mut Handle) -> (c_int, *const PacketHeader, *const u8) {
     (status, place.0, place.1)
 }
 
-/// Why a handle has no statistics.
-fn no_statistics(inner: &mut Inner) -> c_int {
-    inner.fail(match inner.kind {
-        Kind::File(_) => "Statistics aren't available from savefiles",
-        Kind::Dead => "Statistics aren't available from a pcap_open_dead pcap_t",
-    });
-    ERROR
+/// Whether a handle is a live capture, where no packet in time is not the end.
+///
+/// # Safety
+/// As of [`handle::inner`].
+unsafe fn is_live(handle: *mut Handle) -> bool {
+    // SAFETY: the contract is the same.
+    unsafe { handle::inner(handle) }.is_some_and(|inner| inner.is_live())
 }
 
 entry! {
@@ -214,6 +244,9 @@ entry! {
         let mut left = count;
         loop {
             let delivered = deliver(handle, left, handler, user);
+            if delivered == 0 && is_live(handle) {
+                continue;
+            }
             if delivered <= 0 {
                 return delivered;
             }
@@ -259,13 +292,22 @@ entry! {
         pointer::put(header, found);
         pointer::put(data, bytes);
         match status {
-            0 => ERROR_BREAK,
+            0 if !is_live(handle) => ERROR_BREAK,
             status => status,
         }
     }
 
     /// Counts of a live capture; of others there are none.
-    fn pcap_stats(handle: *mut Handle, _stats: *mut PcapStat) -> c_int, ERROR => {
-        handle::inner_or(handle, no_statistics)
+    fn pcap_stats(handle: *mut Handle, stats: *mut PcapStat) -> c_int, ERROR => {
+        handle::active_or(handle, |inner| match inner.live_stats() {
+            Ok(counts) => {
+                pointer::put(stats, counts);
+                0
+            }
+            Err(text) => {
+                inner.fail(&text);
+                ERROR
+            }
+        })
     }
 }

@@ -17,31 +17,36 @@ use crate::names::resolver::System;
 use crate::pointer;
 
 /// What to compile an expression for.
-struct Request<'a> {
-    text: &'a str,
+#[derive(Clone, Debug)]
+pub(crate) struct Request {
+    pub(crate) text: String,
     link_type: LinkType,
     snapshot: c_int,
     optimise: bool,
-    /// In host order, as libpcap takes it, though `pcap_lookupnet` gives it in network order; [`NETMASK_UNKNOWN`].
-    netmask: u32,
+    pub(crate) netmask: Option<Ipv4Addr>,
     /// Whether the program may ask for what is not among a packet's bytes, as one for the kernel.
     metadata: bool,
 }
 
-impl Request<'_> {
-    fn compile(&self) -> Result<Compiled, String> {
-        let known = self.netmask != NETMASK_UNKNOWN;
+/// The mask that a caller has given: in host order, as libpcap takes it, though `pcap_lookupnet` gives it in network
+/// order.
+fn mask(netmask: u32) -> Option<Ipv4Addr> {
+    (netmask != NETMASK_UNKNOWN).then(|| Ipv4Addr::from(netmask))
+}
+
+impl Request {
+    fn compile(self) -> Result<Compiled, String> {
         let options = Options {
             // As libpcap, which has no negative lengths in programs either.
             snaplen: self.snapshot.cast_unsigned(),
-            netmask: known.then(|| Ipv4Addr::from(self.netmask)),
+            netmask: self.netmask,
             optimise: self.optimise,
             metadata: self.metadata,
             ..Options::new(self.link_type, &System)
         };
-        let filter = filter::compile(self.text, &options).map_err(|error| words(&error))?;
+        let filter = filter::compile(&self.text, &options).map_err(|error| words(&error))?;
         let program = filter.program().instructions().into();
-        Ok(Compiled { program, engine: Engine::new(&filter) })
+        Ok(Compiled { program, engine: Engine::new(&filter), request: self })
     }
 }
 
@@ -69,12 +74,12 @@ const NOTHING: BpfProgram = BpfProgram { bf_len: 0, bf_insns: ptr::null_mut() };
 
 fn compile(inner: &mut Inner, text: &str, optimise: bool, netmask: u32) -> Option<BpfProgram> {
     let request = Request {
-        text,
+        text: text.into(),
         link_type: inner.link_type,
         snapshot: inner.snapshot,
         optimise,
-        netmask,
-        metadata: matches!(inner.kind, Kind::Dead),
+        netmask: mask(netmask),
+        metadata: !matches!(inner.kind, Kind::File(_)),
     };
     let made = request.compile().and_then(|compiled| Ok((copy(&compiled)?, compiled)));
     match made {
@@ -99,7 +104,7 @@ entry! {
         netmask: u32
     ) -> c_int, ERROR => {
         pointer::put(program, NOTHING);
-        handle::inner_or(handle, |inner| {
+        handle::active_or(handle, |inner| {
             let Some(text) = expression_at(expression) else {
                 inner.fail("the filter expression is not UTF-8");
                 return ERROR;
@@ -121,7 +126,8 @@ entry! {
     ) -> c_int, ERROR => {
         pointer::put(program, NOTHING);
         let Some(text) = expression_at(expression) else { return ERROR };
-        let (optimise, link_type) = (optimise != 0, link_type(link));
+        let (text, link_type, netmask) = (text.into(), link_type(link), mask(netmask));
+        let optimise = optimise != 0;
         let request = Request { text, link_type, snapshot, optimise, netmask, metadata: true };
         let Ok(made) = request.compile().and_then(|compiled| copy(&compiled)) else { return ERROR };
         pointer::put(program, made);

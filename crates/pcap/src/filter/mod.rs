@@ -6,42 +6,36 @@ pub mod run;
 
 use std::ffi::c_int;
 use std::slice;
+use std::sync::Arc;
 
-use linerate::base::{Batch, Matches};
+use linerate::base::{Batch, Matches, Select};
 use linerate::bpf::classic::{Input, Instruction, Program};
 use linerate::exec::Engine;
 
+pub(crate) use compile::Request;
+
 use crate::abi::{BpfProgram, ERROR};
 use crate::entry::entry;
-use crate::handle::{self, Handle, Inner};
+use crate::handle::{self, Handle, Inner, Kind};
 
 /// What `pcap_compile` has made, kept to be run by an engine when the caller sets it.
 #[derive(Clone)]
 pub(crate) struct Compiled {
     pub(crate) program: Box<[Instruction]>,
     pub(crate) engine: Engine,
+    pub(crate) request: Request,
 }
 
-/// A filter that is set.
-pub(crate) enum Chosen {
-    /// Our own program: the engine says what it would.
-    Engine(Engine),
-    /// A program from elsewhere.
-    Program(Program),
-}
+/// A program from elsewhere, run on each packet.
+#[derive(Debug)]
+pub(crate) struct ByProgram(pub(crate) Program);
 
-impl Chosen {
-    /// Marks which packets of a batch to keep.
-    pub(crate) fn select(&self, batch: &Batch<'_>, matches: &mut Matches) {
-        match self {
-            Self::Engine(engine) => engine.run(batch, None, matches),
-            Self::Program(program) => {
-                matches.reset(batch.len());
-                for (index, packet) in batch.iter().enumerate() {
-                    if program.run(&Input::of(&packet, None)) != 0 {
-                        matches.insert(index);
-                    }
-                }
+impl Select for ByProgram {
+    fn select(&self, batch: &Batch<'_>, interface: Option<u32>, matches: &mut Matches) {
+        matches.reset(batch.len());
+        for (index, packet) in batch.iter().enumerate() {
+            if self.0.run(&Input::of(&packet, interface)) != 0 {
+                matches.insert(index);
             }
         }
     }
@@ -63,16 +57,21 @@ unsafe fn instructions<'a>(program: *const BpfProgram) -> &'a [Instruction] {
 
 /// Makes a program the filter, from the next packet on.
 fn set(inner: &mut Inner, instructions: &[Instruction]) -> c_int {
-    let own = inner.compiled.as_ref().filter(|own| *own.program == *instructions);
+    let program = match Program::new(instructions) {
+        Ok(program) => program,
+        Err(error) => {
+            inner.fail(&format!("BPF program is not valid: {error}"));
+            return ERROR;
+        }
+    };
+    let own = inner.compiled.as_ref().filter(|own| *own.program == *instructions).cloned();
+    if let Kind::Live(_) = &inner.kind {
+        inner.filter_live(own.as_ref(), program);
+        return 0;
+    }
     inner.chosen = Some(match own {
-        Some(own) => Chosen::Engine(own.engine.clone()),
-        None => match Program::new(instructions) {
-            Ok(program) => Chosen::Program(program),
-            Err(error) => {
-                inner.fail(&format!("BPF program is not valid: {error}"));
-                return ERROR;
-            }
-        },
+        Some(own) => Arc::new(own.engine),
+        None => Arc::new(ByProgram(program)),
     });
     inner.select();
     0
@@ -81,6 +80,6 @@ fn set(inner: &mut Inner, instructions: &[Instruction]) -> c_int {
 entry! {
     /// Makes a program, of `pcap_compile` or made by hand, the filter of a handle. The handle keeps a copy.
     fn pcap_setfilter(handle: *mut Handle, program: *const BpfProgram) -> c_int, ERROR => {
-        handle::inner_or(handle, |inner| set(inner, instructions(program)))
+        handle::active_or(handle, |inner| set(inner, instructions(program)))
     }
 }

@@ -10,7 +10,7 @@ use linerate::base::LinkType;
 use super::rest::REST;
 use crate::abi::ERROR;
 use crate::entry::entry;
-use crate::handle::{self, Handle, Inner};
+use crate::handle::{self, Handle, Inner, Kind};
 use crate::pointer;
 
 /// Where Linux's `DLT_` numbers are others than those of savefiles.
@@ -81,10 +81,21 @@ fn unknown(dlt: c_int) -> *const c_char {
     })
 }
 
-/// Takes a link type; there is but the one that the handle has.
+/// The link types that a handle can have.
+fn choice(inner: &Inner) -> Vec<c_int> {
+    match &inner.kind {
+        Kind::Live(live) => live.link_types.iter().map(|link_type| dlt(*link_type)).collect(),
+        _ => vec![dlt(inner.link_type)],
+    }
+}
+
+/// Takes one of the link types that the handle can have.
 fn set(inner: &mut Inner, wanted: c_int) -> c_int {
     if wanted == dlt(inner.link_type) {
         return 0;
+    }
+    if choice(inner).contains(&wanted) {
+        return inner.relink(link_type(wanted));
     }
     inner.fail(&match named(wanted) {
         Some(known) => {
@@ -121,14 +132,15 @@ entry! {
 
     /// Gives the link types that the handle can have in memory that `pcap_free_datalinks` frees, and their count.
     fn pcap_list_datalinks(handle: *mut Handle, list: *mut *mut c_int) -> c_int, ERROR => {
-        handle::inner_or(handle, |inner| {
-            let memory = pointer::allocate(&[dlt(inner.link_type)]);
+        handle::active_or(handle, |inner| {
+            let choice = choice(inner);
+            let memory = pointer::allocate(&choice);
             if memory.is_null() {
                 inner.fail("no memory for the list of link types");
                 return ERROR;
             }
             pointer::put(list, memory);
-            1
+            choice.len() as c_int
         })
     }
 
@@ -139,12 +151,12 @@ entry! {
 
     /// Takes one of the link types that the handle can have.
     fn pcap_set_datalink(handle: *mut Handle, dlt: c_int) -> c_int, ERROR => {
-        handle::inner_or(handle, |inner| set(inner, dlt))
+        handle::active_or(handle, |inner| set(inner, dlt))
     }
 
     /// What a savefile's header says beside the link type: the length of the frame check sequence.
     fn pcap_datalink_ext(handle: *mut Handle) -> c_int, ERROR => {
-        handle::inner_or(handle, |inner| {
+        handle::active_or(handle, |inner| {
             inner.savefile().map_or(0, |savefile| savefile.header.link_extension.cast_signed())
         })
     }

@@ -121,17 +121,17 @@ pub(crate) fn mismatch(found: &[u8; SIZE], written: &[u8; SIZE]) -> Option<&'sta
 entry! {
     /// 1 where a savefile was written in the other byte order, else 0.
     fn pcap_is_swapped(handle: *mut Handle) -> c_int, ERROR => {
-        handle::inner_or(handle, |inner| inner.savefile().map_or(0, |s| s.header.is_swapped.into()))
+        handle::active_or(handle, |inner| inner.savefile().map_or(0, |s| s.header.is_swapped.into()))
     }
 
     /// The major version of a savefile's format.
     fn pcap_major_version(handle: *mut Handle) -> c_int, ERROR => {
-        handle::inner_or(handle, |inner| inner.savefile().map_or(0, |s| s.header.major.into()))
+        handle::active_or(handle, |inner| inner.savefile().map_or(0, |s| s.header.major.into()))
     }
 
     /// The minor version of a savefile's format.
     fn pcap_minor_version(handle: *mut Handle) -> c_int, ERROR => {
-        handle::inner_or(handle, |inner| inner.savefile().map_or(0, |s| s.header.minor.into()))
+        handle::active_or(handle, |inner| inner.savefile().map_or(0, |s| s.header.minor.into()))
     }
 }
 

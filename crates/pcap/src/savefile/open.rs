@@ -68,7 +68,7 @@ fn read(file: *mut FILE, precision: c_uint) -> Result<*mut Handle, String> {
     let rules = Rules::new(&first);
     let file = Owned(file);
     let savefile = Savefile { reader, header, rules, fault: None, has_told: false, file };
-    Ok(Handle::allocate(Kind::File(Box::new(savefile)), first.link_type, snapshot, precision))
+    Ok(Handle::allocate(Kind::File(Box::new(savefile)), first.link_type, snapshot, precision, None))
 }
 
 /// A handle for the savefile called `name`; `-` is standard input.

@@ -2,22 +2,13 @@
 //! with ours in its place.
 
 use std::fs;
-use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use linerate_lab::need;
 use tempfile::TempDir;
 
-/// A folder in which our library has the name that programs look for.
-fn library() -> TempDir {
-    let test = std::env::current_exe().expect("this test's path");
-    let built = test.with_file_name("libpcap.so");
-    assert!(built.is_file(), "{} is built with the tests", built.display());
-    let folder = TempDir::new().expect("a folder");
-    symlink(built, folder.path().join("libpcap.so.0.8")).expect("a link");
-    folder
-}
+use crate::library;
 
 /// What is needed to compile programs; where it is missing the test skips aloud.
 fn can_compile() -> bool {
