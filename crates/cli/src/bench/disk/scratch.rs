@@ -1,8 +1,9 @@
 //! A folder on a disk that is removed whatever happens, short of SIGKILL.
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::thread;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use linerate::sys::filesystem;
@@ -14,6 +15,10 @@ use tempfile::TempDir;
 const MOST: u64 = 60_000_000_000;
 /// Bytes that are left to others who write to the disk meanwhile.
 const LEFT: u64 = 5_000_000_000;
+
+/// How long a file system goes on after it has said that it is done: one that is mounted with `discard` tells the disk
+/// which blocks are free again.
+const SETTLING: Duration = Duration::from_secs(2);
 
 /// The folder.
 pub(in crate::bench) struct Scratch {
@@ -48,10 +53,13 @@ impl Scratch {
         self.folder.path().join("f.pcap")
     }
 
-    /// Gives the file's room back.
+    /// Gives the file's room back, and waits until the file system has: otherwise it would do so in the middle of the
+    /// next trial, and the disk would pause for it.
     pub(super) fn clear(&self) {
-        // One that nobody has written is not there.
+        // One that nobody has written is not there; where the wait fails, the next write will tell.
         let _ = fs::remove_file(self.file());
+        let _ = File::open(self.folder.path()).and_then(|folder| folder.sync_all());
+        thread::sleep(SETTLING);
     }
 }
 
