@@ -73,9 +73,9 @@ fn find_slot(p: &mut Assembler, geometry: &Geometry, empty: Label) {
 /// Frames whose first cache lines are asked for together.
 const GROUP: usize = 16;
 
-/// Has the first lines of the group after the next come from the producer's core, all at the same time: one by one, as they
-/// are needed, each would be waited for. Not yet published ones stay where they are being written. Expects
-/// the slot's offset in R8; destroys R0 to R3.
+/// At the first frame of a group, has the first lines of the next group come from the producer's core, all at the same
+/// time: one by one, as they are needed, each would be waited for. Frames that are not published yet stay where they are
+/// being written. Destroys R0 to R2.
 fn fetch_ahead(p: &mut Assembler, geometry: &Geometry) {
     let stride = geometry.stride();
     if geometry.slots() < 4 * GROUP || GROUP * stride > i16::MAX as usize {
