@@ -13,11 +13,14 @@
 //! - **At once.** The thread asks for short turns of the processor, and so gets it as soon as a write is
 //!   complete, in the middle of its owner's turn. Writes that io_uring is given wait for that turn's
 //!   end where a file grows, as the kernel leaves them to a thread without such a wish.
+//! - **With room ahead.** A file of more than a few buffers has as much again of the disk set aside, a
+//!   gigabyte at most, and gives it back at the end; a killed process leaves it to the file.
 //! - **Exact.** O_DIRECT writes whole blocks. What is left of the last one is written through the page
 //!   cache, also when a slow writer [flushes](DirectFile); later it goes out again with its block.
 //! - **Anywhere.** A file system that refuses O_DIRECT is written through the page cache.
 
 mod buffer;
+mod room;
 mod stalls;
 mod writer;
 
@@ -120,7 +123,9 @@ impl DirectFile {
             let written = self.writer.wait();
             self.take_back(written);
         }
-        Finished { result: self.check(), buffers: Buffers(self.free), kept: self.kept }
+        let result = self.check();
+        drop(self.writer);
+        Finished { result, buffers: Buffers(self.free), kept: self.kept }
     }
 
     /// Has everything written that was filled in, if there is a buffer to go on with.

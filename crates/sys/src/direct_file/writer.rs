@@ -5,16 +5,20 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread;
+use std::thread::{self, JoinHandle};
 
 use super::BLOCK;
 use super::buffer::Buffer;
+use super::room::Room;
 use crate::thread::run_soon;
 
-/// The other end of the thread, which ends when this is dropped and all pieces are written.
+/// The other end of the thread. Dropped, it waits until all pieces are written and the file has what it
+/// needs of the disk, and no more.
 pub(super) struct Writer {
-    pieces: Sender<Piece>,
+    /// Some, but for the end.
+    pieces: Option<Sender<Piece>>,
     written: Receiver<Written>,
+    thread: Option<JoinHandle<()>>,
     is_direct: bool,
 }
 
@@ -40,8 +44,13 @@ impl Writer {
     /// # Errors
     /// When the process may have no further descriptor or thread.
     pub(super) fn new(file: &File) -> io::Result<Self> {
-        let target =
-            Target { direct: direct(file).ok(), plain: file.try_clone()?, kept: 0, result: Ok(()) };
+        let target = Target {
+            direct: direct(file).ok(),
+            plain: file.try_clone()?,
+            room: Room::new(file),
+            kept: 0,
+            result: Ok(()),
+        };
         Self::served(target.direct.is_some(), |orders, answers| serve(target, &orders, &answers))
     }
 
@@ -52,8 +61,9 @@ impl Writer {
     ) -> io::Result<Self> {
         let (pieces, orders) = channel();
         let (answers, written) = channel();
-        thread::Builder::new().name("disk".into()).spawn(move || work(orders, answers))?;
-        Ok(Self { pieces, written, is_direct })
+        let thread = thread::Builder::new().name("disk".into());
+        let thread = Some(thread.spawn(move || work(orders, answers))?);
+        Ok(Self { pieces: Some(pieces), written, thread, is_direct })
     }
 
     /// False where the file system refuses O_DIRECT.
@@ -63,7 +73,8 @@ impl Writer {
 
     /// Has a piece written after all that were handed over before.
     pub(super) fn write(&self, piece: Piece) {
-        self.pieces.send(piece).expect("the thread lives as long as this");
+        let pieces = self.pieces.as_ref().expect("there until the end");
+        pieces.send(piece).expect("the thread lives as long as this");
     }
 
     /// The next piece that is done with, if there is one.
@@ -80,6 +91,16 @@ impl Writer {
     }
 }
 
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.pieces = None;
+        if let Some(thread) = self.thread.take() {
+            // A thread that panicked has told so itself.
+            let _ = thread.join();
+        }
+    }
+}
+
 fn serve(mut target: Target, orders: &Receiver<Piece>, answers: &Sender<Written>) {
     run_soon();
     for Piece { buffer, length, offset } in orders {
@@ -88,6 +109,8 @@ fn serve(mut target: Target, orders: &Receiver<Piece>, answers: &Sender<Written>
         // Who has dropped the other end wants no answer.
         let _ = answers.send(Written { buffer, kept, result });
     }
+    // What is not given back goes with the file: no reason to call the capture failed.
+    let _ = target.room.give_back(&target.plain);
 }
 
 /// The same file, opened once more with O_DIRECT: by its descriptor, as its name may be another's by now.
@@ -101,12 +124,16 @@ struct Target {
     plain: File,
     /// The same file with O_DIRECT, where that is possible.
     direct: Option<File>,
+    room: Room,
     kept: u64,
     result: Result<(), i32>,
 }
 
 impl Target {
     fn write(&mut self, mut bytes: &[u8], mut offset: u64) {
+        if self.direct.is_some() {
+            self.room.reach(&self.plain, offset, offset + bytes.len() as u64);
+        }
         while !bytes.is_empty() && self.result.is_ok() {
             match self.write_some(bytes, offset) {
                 Ok(0) => self.result = Err(libc::EIO),
