@@ -1,64 +1,35 @@
 //! A filter in user space, around any source.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use linerate_base::{Batch, Descriptor, Interface, Matches, Result, Select, Source, Stats};
+use linerate_base::{Batch, Descriptor, Interface, Result, Source, Stats};
 
-/// A filter that runs in user space, shared by all sources that ask it.
-pub type UserFilter = Arc<dyn Select>;
-
-/// Tells the filter for packets of an interface, which is asked once, when its first packet comes;
-/// `None` keeps them all.
-pub type Compile = Box<dyn FnMut(&Interface) -> Result<Option<UserFilter>> + Send>;
+use crate::sieve::{Sieve, UserFilter};
 
 /// A source that delivers only the packets of another which a filter keeps.
 ///
-/// For filters that the kernel does not take, and for savefiles. Packets stay where they are: only the
-/// table of a batch is rewritten. Of the batches that come in, those without a packet left go out empty.
+/// For filters that the kernel does not take. Packets stay where they are: only the table of a batch is
+/// rewritten. Of the batches that come in, those without a packet left go out empty.
 /// A filter may ask for the direction of a packet, and in live capture for its interface's number.
 pub struct Filtered<S> {
     source: S,
-    compile: Compile,
-    /// By index of the interface.
-    filters: Vec<Option<UserFilter>>,
-    /// What a filter is told when it asks for the number of the interface.
-    interface_index: Option<u32>,
-    matches: Matches,
+    filter: UserFilter,
+    sieve: Sieve,
     kept: Vec<Descriptor>,
     filtered: u64,
 }
 
 impl<S: Source> Filtered<S> {
-    /// Filters the packets of `source` with one filter for all interfaces.
+    /// Filters the packets of `source`, of all its interfaces with one filter.
     pub fn new(source: S, filter: UserFilter) -> Self {
-        Self::with(source, Box::new(move |_| Ok(Some(filter.clone()))))
-    }
-
-    /// Filters the packets of each interface with the filter that `compile` gives for it, as where
-    /// interfaces have different link types.
-    pub fn with(source: S, compile: Compile) -> Self {
-        Self {
-            source,
-            compile,
-            filters: Vec::new(),
-            interface_index: None,
-            matches: Matches::new(),
-            kept: Vec::new(),
-            filtered: 0,
-        }
+        Self { source, filter, sieve: Sieve::default(), kept: Vec::new(), filtered: 0 }
     }
 
     /// The same for packets of the one interface to which the system gave the number `index`; of
     /// several where that is `None`.
     pub(crate) fn on_interface(mut self, index: Option<u32>) -> Self {
-        self.interface_index = index;
+        self.sieve.interface_index = index;
         self
-    }
-
-    /// The source inside.
-    pub fn get_ref(&self) -> &S {
-        &self.source
     }
 }
 
@@ -69,22 +40,9 @@ impl<S: Source> Source for Filtered<S> {
 
     fn next_batch(&mut self, wait: Duration) -> Result<Option<Batch<'_>>> {
         let Some(batch) = self.source.next_batch(wait)? else { return Ok(None) };
-        for interface in batch.interfaces().iter().skip(self.filters.len()) {
-            self.filters.push((self.compile)(interface)?);
-        }
+        self.sieve.learn(batch.interfaces(), &mut |_| Ok(Some(self.filter.clone())))?;
         self.kept.clear();
-        let mut first = 0;
-        for run in batch.descriptors().chunk_by(|one, next| one.interface == next.interface) {
-            match &self.filters[run[0].interface as usize] {
-                Some(filter) => {
-                    let part = batch.slice(first..first + run.len());
-                    filter.select(&part, self.interface_index, &mut self.matches);
-                    self.kept.extend(self.matches.iter().map(|at| run[at]));
-                }
-                None => self.kept.extend_from_slice(run),
-            }
-            first += run.len();
-        }
+        self.sieve.sift(&batch, &mut self.kept);
         self.filtered += (batch.len() - self.kept.len()) as u64;
         Ok(Some(Batch::new(batch.region(), &self.kept, batch.interfaces())))
     }
@@ -103,6 +61,8 @@ impl<S: Source> Source for Filtered<S> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use linerate_base::{Direction, LinkType};
     use linerate_bpf::classic::{Instruction, Program, opcode};
 
@@ -173,20 +133,5 @@ mod tests {
         assert_eq!(packets, [(7, 0), (7, 1), (7, 0), (7, 1)]);
         assert!(stats.balances());
         assert_eq!((stats.seen, stats.delivered, stats.filtered), (6, 4, 2));
-    }
-
-    #[test]
-    fn each_interface_has_its_own_filter() {
-        let compile: Compile =
-            Box::new(|interface| Ok((interface.link_type == LinkType::RAW).then(|| equal(0, 8))));
-        let (packets, _) = run(Filtered::with(Bytes::new(&[7, 8]), compile));
-        assert_eq!(packets, [(7, 0), (8, 0), (8, 1)]);
-    }
-
-    #[test]
-    fn a_filter_that_does_not_compile_is_an_error() {
-        let fault = || linerate_base::Error::new(linerate_base::ErrorKind::Invalid, "a", "b");
-        let mut source = Filtered::with(Bytes::new(&[1]), Box::new(move |_| Err(fault())));
-        assert!(source.next_batch(Duration::ZERO).is_err());
     }
 }

@@ -64,6 +64,7 @@ mod open;
 mod own;
 mod privilege;
 mod probe;
+mod sieve;
 pub mod synthetic;
 mod tap;
 mod threads;
@@ -71,7 +72,7 @@ mod xsk;
 
 pub use config::{ANY, Backend, Config, Directions, Fanout, FanoutMode, Filter, MAX_SNAPLEN};
 pub use file::{FileSource, open_file};
-pub use filtered::{Compile, Filtered, UserFilter};
+pub use filtered::Filtered;
 pub use interfaces::{Capturable, interfaces, link_types};
 pub use interrupt::Interrupt;
 pub use merged::merge;
@@ -79,4 +80,5 @@ pub use meter::{MAX_METER_FILTERS, Meter, MeterConfig, MeterFilter, Reading, Tal
 pub use open::{Capture, Hook, open, open_many};
 pub use own::{Owned, Prefix};
 pub use probe::{Probe, Prober, Support};
+pub use sieve::{Compile, UserFilter};
 pub use threads::{best_threads, consumer_cores};

@@ -27,6 +27,6 @@ pub mod read;
 pub mod rotate;
 pub mod write;
 
-pub use read::{Detached, Reader, Recorded, Warning};
+pub use read::{Cut, Cutter, Detached, Reader, Recorded, Warning};
 pub use rotate::{Opener, Rotation, Rotator, Totals};
 pub use write::{Compression, Counters, Format, Options, Output, Precision, Records, Writer};

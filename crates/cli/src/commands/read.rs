@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use linerate::base::Source;
-use linerate::capture::{self, FileSource, Filtered, Interrupt};
+use linerate::capture::{self, FileSource, Interrupt};
 
 use crate::args::{LanguageArgs, ReadArgs};
 use crate::exit::{Outcome, usage};
@@ -110,7 +110,7 @@ impl Reading {
             (None, None) => {}
         }
         let result = self.drain(&mut source);
-        for warning in source.get_ref().warnings() {
+        for warning in source.warnings() {
             output::tell(format_args!("{}: {warning}", path.display()));
         }
         result
@@ -128,13 +128,13 @@ impl Reading {
 
     /// Filters are compiled before the first packet for the interfaces known by then, so that a mistake
     /// in one is told as such.
-    fn open(&self, path: &Path) -> Result<Filtered<FileSource>> {
+    fn open(&self, path: &Path) -> Result<FileSource> {
         let source = capture::open_file(path)?;
         let compile = compile::for_savefile(&self.filter, self.language, source.interfaces())?;
-        Ok(Filtered::with(source, compile))
+        Ok(source.filtered(compile))
     }
 
-    fn drain(&mut self, source: &mut Filtered<FileSource>) -> Result<()> {
+    fn drain(&mut self, source: &mut FileSource) -> Result<()> {
         let mut consumers: Vec<&mut dyn Consumer> = Vec::new();
         consumers.extend(self.printer.as_mut().map(|printer| printer as _));
         consumers.extend(self.saver.as_mut().map(|saver| saver as _));

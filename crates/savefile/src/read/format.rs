@@ -7,7 +7,7 @@ use super::table::{Step, Stop, Table};
 use crate::code::pcap::FILE_HEADER;
 
 /// The format of a file.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Format {
     /// Its first bytes have not been seen.
     Unknown,

@@ -7,6 +7,7 @@
 //! table; the batch lends window and table out. No packet is copied out of the window, and nothing is
 //! allocated per packet.
 
+mod cutter;
 mod detached;
 mod fault;
 mod format;
@@ -19,6 +20,7 @@ mod table;
 mod warning;
 mod window;
 
+pub use cutter::{Cut, Cutter};
 pub use detached::Detached;
 pub use reader::Reader;
 pub use table::Recorded;

@@ -6,6 +6,7 @@
 
 use linerate_base::{Descriptor, Direction, Interface, LinkType, Timestamp};
 
+use super::cutter::{GUESS, ROW};
 use super::fault::Fault;
 use super::table::{Step, Stop, Table, effective};
 use super::warning::Warning;
@@ -28,6 +29,9 @@ const LINK_TYPE_BITS: u32 = 0xffff;
 /// sequence, which nothing here needs.
 const RESERVED_BITS: u32 = 0x03ff_0000;
 
+/// In nanoseconds.
+const YEAR: u64 = 366 * 24 * 3600 * 1_000_000_000;
+
 /// Which of a record's two lengths comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Lengths {
@@ -38,7 +42,7 @@ enum Lengths {
 }
 
 /// A parser of the records after a file header.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Pcap {
     order: Order,
     record_header: usize,
@@ -113,6 +117,41 @@ impl Pcap {
             table.push(packet, self.snaplen);
             at = end;
         }
+    }
+
+    /// Where a few records in a row begin in `region`, of packets around `time`.
+    pub(super) fn guess(&self, region: &[u8], time: Timestamp) -> Option<usize> {
+        (0..region.len().min(GUESS)).find(|&at| self.begins_row(&region[at..], time))
+    }
+
+    fn begins_row(&self, mut bytes: &[u8], time: Timestamp) -> bool {
+        for number in 0..ROW {
+            let Some(header) = bytes.first_chunk() else { return number > 0 };
+            let packet = self.packet(header, 0);
+            if !self.is_plausible(header, &packet, time) {
+                return false;
+            }
+            match bytes.get(self.record_header + packet.captured as usize..) {
+                Some(rest) => bytes = rest,
+                None => return number > 0,
+            }
+        }
+        true
+    }
+
+    fn is_plausible(
+        &self,
+        header: &[u8; RECORD_HEADER],
+        packet: &Descriptor,
+        time: Timestamp,
+    ) -> bool {
+        let in_second = u64::from(self.order.u32(header, 4)) * self.unit < 1_000_000_000;
+        let is_near = packet.time.nanos().abs_diff(time.nanos()) < YEAR;
+        let lengths = 1..=self.limit.min(self.snaplen);
+        in_second
+            && is_near
+            && packet.length >= packet.captured
+            && lengths.contains(&packet.captured)
     }
 
     /// What `header` says about the packet at region offset `offset`.

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use linerate_base::{Batch, Error, ErrorKind, Interface, Result, Source, Stats};
 
+use super::cutter::Cutter;
 use super::detached::Detached;
 use super::fault::Fault;
 use super::format::Format;
@@ -86,6 +87,27 @@ impl<R: Read> Reader<R> {
     /// at the end of most files.
     pub fn recorded(&self) -> &[Recorded] {
         &self.table.recorded
+    }
+
+    /// A cutter for the part of the input from [`offset`](Self::offset) on; `None` where that has to be
+    /// read in order, as it is compressed, or nothing is known of its packets yet.
+    pub fn cutter(&self) -> Option<Cutter> {
+        let time = self.table.descriptors.first()?.time;
+        let can = !self.window.input().is_compressed() && matches!(self.state, State::Reading);
+        let table = Table { descriptors: Vec::new(), news: false, ..self.table.clone() };
+        can.then(|| Cutter::new(self.format.clone(), table, time))
+    }
+
+    /// Offset in the (decompressed) input of the first record that was not taken so far.
+    pub fn offset(&self) -> u64 {
+        self.window.offset()
+    }
+
+    /// Goes on at a record that begins at `offset` and has been cut off by somebody else up to there. The
+    /// input must be at that place.
+    pub fn go_on_at(&mut self, offset: u64) {
+        self.window.restart(offset);
+        self.parse();
     }
 
     /// Fills `packets` with the next batch, as [`next_batch`](Source::next_batch) would lend it out, and

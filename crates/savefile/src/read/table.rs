@@ -25,7 +25,7 @@ pub struct Recorded {
 pub(super) const MAX_INTERFACES: usize = 1 << 16;
 
 /// Everything known of a file apart from its packets' bytes.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Table {
     /// Interfaces of the whole file, in the order of their appearance.
     pub(super) interfaces: Vec<Interface>,
@@ -34,6 +34,8 @@ pub(super) struct Table {
     /// The packets of the current batch.
     pub(super) descriptors: Vec<Descriptor>,
     pub(super) warnings: Vec<Warning>,
+    /// Something that is no packet was added to it, or to what the parser knows.
+    pub(super) news: bool,
 }
 
 impl Table {
@@ -42,9 +44,16 @@ impl Table {
         if self.interfaces.len() >= MAX_INTERFACES {
             return Err(Fault::Interfaces);
         }
+        self.news = true;
         self.interfaces.push(interface);
         self.recorded.push(Recorded::default());
         Ok(self.interfaces.len() as u32 - 1)
+    }
+
+    /// Notes what the file says about an interface.
+    pub(super) fn record(&mut self, interface: u32, recorded: Recorded) {
+        self.news = true;
+        self.recorded[interface as usize] = recorded;
     }
 
     /// Adds a packet of an interface whose snapshot length is `snaplen`; what a record holds beyond that
@@ -62,6 +71,7 @@ impl Table {
     #[cold]
     pub(super) fn warn(&mut self, warning: Warning) {
         if !self.warnings.contains(&warning) {
+            self.news = true;
             self.warnings.push(warning);
         }
     }

@@ -53,6 +53,11 @@ impl<R: Read> Window<R> {
         self.base + self.start as u64
     }
 
+    /// Forgets everything read; what is read next stands at `offset` in the input.
+    pub(super) fn restart(&mut self, offset: u64) {
+        (self.start, self.end, self.base) = (0, 0, offset);
+    }
+
     /// Drops the consumed bytes and reads once, for a record of `need` bytes, which is more than there
     /// are. Returns the number of bytes read; 0 is the end of the input.
     ///

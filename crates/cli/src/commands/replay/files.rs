@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use linerate::base::{Error, ErrorKind, Interface, Source};
-use linerate::capture::{self, FileSource, Filtered};
+use linerate::capture::{self, FileSource};
 use linerate::transmit::End;
 use linerate::transmit::replay::{Kept, Replayer, carries};
 
@@ -30,7 +30,7 @@ pub(super) struct Files<'a> {
 struct Savefile<'a> {
     path: &'a Path,
     way: Way,
-    source: Option<Kept<Filtered<FileSource>>>,
+    source: Option<Kept<FileSource>>,
 }
 
 /// How a file is opened.
@@ -92,14 +92,14 @@ impl<'a> Files<'a> {
 }
 
 impl Savefile<'_> {
-    fn open(&self) -> Result<Filtered<FileSource>> {
+    fn open(&self) -> Result<FileSource> {
         let source = capture::open_file(self.path)?;
         if source.has_all_interfaces() {
             self.check_link_types(source.interfaces())?;
         }
         let compile =
             compile::for_savefile(&self.way.filter, self.way.language, source.interfaces())?;
-        Ok(Filtered::with(source, compile))
+        Ok(source.filtered(compile))
     }
 
     fn play(
@@ -113,17 +113,17 @@ impl Savefile<'_> {
             self.source = Some(Kept::new(self.open()?, self.way.keep));
         }
         let source = self.source.as_mut().expect("just opened, or kept");
-        portion.begin(self.path, source.get_ref().get_ref().progress(), is_kept);
+        portion.begin(self.path, source.get_ref().progress(), is_kept);
         let played = replayer.play(source, &mut |counts| {
             portion.at(counts.batch);
             progress.at(counts.submitted, counts.early, || portion.percent());
             requests.stop()
         });
         progress.clear();
-        let warnings = source.get_ref().get_ref().warnings().iter().filter(|_| !is_kept);
+        let warnings = source.get_ref().warnings().iter().filter(|_| !is_kept);
         warnings
             .for_each(|warning| output::tell(format_args!("{}: {warning}", self.path.display())));
-        let interfaces = source.get_ref().get_ref().interfaces().to_vec();
+        let interfaces = source.get_ref().interfaces().to_vec();
         match played? {
             // Of some files only their end tells that there was nothing in them.
             None => self.check_link_types(&interfaces).map(|()| None),

@@ -15,6 +15,7 @@ mod packet;
 use linerate_base::{Descriptor, Timestamp};
 
 use self::clock::Clock;
+use super::cutter::{GUESS, ROW};
 use super::fault::Fault;
 use super::table::{Step, Stop, Table, effective};
 use crate::code::block;
@@ -39,7 +40,7 @@ struct Local {
 }
 
 /// A parser of blocks; the first block it sees must be a Section Header Block.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Pcapng {
     order: Order,
     interfaces: Vec<Local>,
@@ -67,6 +68,23 @@ impl Pcapng {
                 Err(stop) => return Step { at, stop },
             }
         }
+    }
+
+    /// Where a few packets' blocks in a row begin in `region`, which begins where a block could.
+    pub(super) fn guess(&self, region: &[u8]) -> Option<usize> {
+        let limit = region.len().min(GUESS);
+        (0..limit).step_by(4).find(|&at| self.begins_row(&region[at..]))
+    }
+
+    fn begins_row(&self, mut bytes: &[u8]) -> bool {
+        for number in 0..ROW {
+            match self.block(bytes) {
+                Ok(block) if block.is_packet() => bytes = &bytes[block.bytes.len()..],
+                Err(Stop::Need(_)) => return number > 0,
+                _ => return false,
+            }
+        }
+        true
     }
 
     /// Takes the block at region offset `at` and returns its length.
@@ -106,7 +124,7 @@ impl Pcapng {
                 self.push(packet::simple(block, self.interfaces.first())?, at, table)
             }
             block::PACKET => self.push(packet::obsolete(block)?, at, table),
-            block::SECTION => self.begin_section(block),
+            block::SECTION => self.begin_section(block, table),
             block::INTERFACE => self.add_interface(block, table),
             block::STATISTICS => self.record_statistics(block, table),
             _ => Ok(()),
@@ -131,7 +149,8 @@ impl Pcapng {
         Ok(())
     }
 
-    fn begin_section(&mut self, block: Block<'_>) -> Result<(), Fault> {
+    fn begin_section(&mut self, block: Block<'_>, table: &mut Table) -> Result<(), Fault> {
+        table.news = true;
         block.at_least(28)?;
         let (major, minor) = (block.order.u16(block.bytes, 12), block.order.u16(block.bytes, 14));
         if major != 1 {
@@ -154,13 +173,17 @@ impl Pcapng {
     fn record_statistics(&self, block: Block<'_>, table: &mut Table) -> Result<(), Fault> {
         let (id, recorded) = interface::statistics(block)?;
         if let Some(local) = self.interfaces.get(id as usize) {
-            table.recorded[local.index as usize] = recorded;
+            table.record(local.index, recorded);
         }
         Ok(())
     }
 }
 
 impl Block<'_> {
+    fn is_packet(&self) -> bool {
+        matches!(self.kind, block::ENHANCED_PACKET | block::SIMPLE_PACKET | block::PACKET)
+    }
+
     /// A fault unless the block has `expected` bytes.
     #[inline]
     fn at_least(&self, expected: usize) -> Result<(), Fault> {
