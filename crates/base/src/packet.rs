@@ -39,7 +39,10 @@ pub struct Interface {
 }
 
 /// Where a packet lies in its batch's region, and what is known about it beside its bytes.
+///
+/// Fields lie in this order: engines load several descriptors at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
 pub struct Descriptor {
     /// When the packet was seen.
     pub time: Timestamp,

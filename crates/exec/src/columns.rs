@@ -5,19 +5,14 @@ use linerate_bpf::classic::ancillary::packet_type;
 use linerate_filter::plan::BinaryOperator;
 
 use crate::kernels::Level;
-use crate::lanes::{Arrivals, CHUNK, Chunks, LANES, Lanes, Mask, each, ones};
-use crate::portable::{Known, Windows, of};
-use crate::program::{Column, ColumnId, Operand, Program, Step};
+use crate::lanes::{CHUNK, Chunks, Lanes, Mask, each};
+use crate::lookup::Lookup;
+use crate::portable::Windows;
+use crate::program::{Column, ColumnId, Operand, Program};
 use crate::vector::{Packets, Rows};
 
-/// Packets to be evaluated side by side.
-#[derive(Clone, Copy)]
-pub(crate) struct Block<'a> {
-    pub(crate) packets: Packets<'a>,
-    pub(crate) rows: &'a Rows,
-    /// Who of the block, and who of these, and so on, was picked to be here.
-    pub(crate) way: &'a [Mask],
-}
+/// A column and who has a number in it; `None` stands for all.
+pub(crate) type Known<'a> = (&'a Lanes, Option<&'a Mask>);
 
 /// The memory of columns.
 #[derive(Default)]
@@ -29,15 +24,14 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// Forgets all columns, and has room for those of a program.
-    pub(crate) fn begin(&mut self, program: &Program) {
-        let count = program.columns.len();
-        if self.lanes.len() < count {
+    /// Forgets all columns, and has room for so many.
+    fn begin(&mut self, count: usize) {
+        if self.made.len() < count {
             self.lanes.resize(count, Lanes::default());
             self.present.resize(count, Mask::default());
+            self.made.resize(count, 0);
         }
-        self.made.clear();
-        self.made.resize(count, 0);
+        self.made[..count].fill(0);
     }
 }
 
@@ -45,24 +39,32 @@ impl Memory {
 pub(crate) struct Columns<'a> {
     program: &'a Program,
     level: Level,
-    block: Block<'a>,
+    packets: Packets<'a>,
+    rows: &'a Rows,
     memory: &'a mut Memory,
 }
 
 impl<'a> Columns<'a> {
+    /// Of packets that are noted in `rows`.
     pub(crate) fn new(
         program: &'a Program,
         level: Level,
-        block: Block<'a>,
+        packets: Packets<'a>,
+        rows: &'a Rows,
         memory: &'a mut Memory,
     ) -> Self {
-        Self { program, level, block, memory }
+        memory.begin(program.columns.len());
+        Self { program, level, packets, rows, memory }
     }
 
-    /// Whether a step would have to make numbers for chunks of which most packets do not come to it.
-    pub(crate) fn is_sparse(&self, step: &Step, active: &Arrivals) -> bool {
-        let Step::Test { operand: Operand { lanes, .. }, .. } = *step else { return false };
-        active.chunks & !self.memory.made[lanes] != 0 && self.program.splits && active.is_sparse()
+    /// The instructions that they are made by.
+    pub(crate) fn level(&self) -> Level {
+        self.level
+    }
+
+    /// All packets of the block.
+    pub(crate) fn packets(&self) -> Mask {
+        Mask::first(self.packets.descriptors.len())
     }
 
     /// Makes an operand for some chunks, and says which packets have it.
@@ -79,16 +81,15 @@ impl<'a> Columns<'a> {
     }
 
     /// Makes `slot` hold `value` for those of the packets that have it, which it gives.
-    pub(crate) fn bind(&mut self, slot: ColumnId, value: Operand, active: &Arrivals) -> Mask {
-        let chunks = active.chunks;
+    pub(crate) fn bind(&mut self, slot: ColumnId, value: Operand, active: Mask) -> Mask {
+        let chunks = active.chunks();
         self.make(value, chunks);
         self.make_column(slot, chunks);
         let present = self.presence_of(value.present);
-        let bound = present.map_or(active.packets, |present| active.packets.and(present));
-        for chunk in each(chunks) {
-            for lane in ones(bound.0[chunk]) {
-                self.memory.lanes[slot][chunk][lane] = self.memory.lanes[value.lanes][chunk][lane];
-            }
+        let bound = present.map_or(active, |present| active & *present);
+        for packet in bound.iter() {
+            let (chunk, lane) = (packet / CHUNK, packet % CHUNK);
+            self.memory.lanes[slot][chunk][lane] = self.memory.lanes[value.lanes][chunk][lane];
         }
         for dependant in &self.program.dependants[slot] {
             self.memory.made[*dependant] &= !chunks;
@@ -101,9 +102,9 @@ impl<'a> Columns<'a> {
     }
 
     /// The lane of a packet, of an operand that is made for its chunk; `None` where the packet has no number.
-    pub(crate) fn at(&self, operand: Operand, chunk: usize, lane: usize) -> Option<u32> {
+    pub(crate) fn at(&self, operand: Operand, packet: usize) -> Option<u32> {
         let (lanes, present) = self.known(operand);
-        (of(present, chunk) >> lane & 1 == 1).then(|| lanes[chunk][lane])
+        present.is_none_or(|present| present.has(packet)).then(|| lanes.of(packet))
     }
 
     /// Who has a number in a column; `None` where all have.
@@ -112,7 +113,7 @@ impl<'a> Columns<'a> {
     }
 
     fn all_have(&self, id: ColumnId) -> bool {
-        self.program.enough[id].is_some_and(|bytes| bytes <= self.block.rows.shortest)
+        self.program.enough[id].is_some_and(|bytes| bytes <= self.rows.shortest)
     }
 
     fn make(&mut self, operand: Operand, chunks: Chunks) {
@@ -131,7 +132,7 @@ impl<'a> Columns<'a> {
         match &program.columns[id] {
             Column::Window { base, offset } => self.window(id, *base, *offset, missing),
             Column::Present { base, end } => self.presence(id, *base, *end, missing),
-            Column::Missing => self.set_present(id, missing, |_| 0),
+            Column::Missing => self.set_present(id, missing, Mask::default()),
             Column::Constant(constant) => self.constant(id, missing, *constant),
             Column::Slot => self.constant(id, missing, 0),
             Column::Length => self.fill(id, missing, |packet| Some(packet.length)),
@@ -139,51 +140,45 @@ impl<'a> Columns<'a> {
                 self.fill(id, missing, |packet| packet_type(packet.direction).map(u32::from));
             }
             Column::Interface => {
-                let interface = self.block.packets.interface;
+                let interface = self.packets.interface;
                 self.fill(id, missing, |_| interface);
             }
             Column::Extract { from, bits } => {
                 self.make(*from, missing);
                 let (operands, this) = self.memory.lanes.split_at_mut(id);
                 self.level.extract(*bits, &operands[from.lanes], missing, &mut this[0]);
-                self.set_present(id, missing, |_| u16::MAX);
-                self.restrict(id, missing, from.present);
+                self.set_present(id, missing, self.having(from.present));
             }
             Column::Combine { operator, left, right } => {
-                self.make(*left, missing);
-                self.make(*right, missing);
-                let (operands, this) = self.memory.lanes.split_at_mut(id);
-                let both = [&operands[left.lanes], &operands[right.lanes]];
-                self.level.combine(*operator, both, missing, &mut this[0]);
-                self.combined(id, *operator, right.lanes, missing);
-                self.restrict(id, missing, left.present);
-                self.restrict(id, missing, right.present);
+                self.combination(id, *operator, [*left, *right], missing);
             }
         }
         self.memory.made[id] |= missing;
     }
 
-    /// Notes of whom a combination can be made: only division wants something of its right side.
-    fn combined(
+    fn combination(
         &mut self,
         id: ColumnId,
         operator: BinaryOperator,
-        right: ColumnId,
+        both: [Operand; 2],
         chunks: Chunks,
     ) {
-        if !matches!(operator, BinaryOperator::Divide | BinaryOperator::Modulo) {
-            return self.set_present(id, chunks, |_| u16::MAX);
+        both.iter().for_each(|operand| self.make(*operand, chunks));
+        let (operands, this) = self.memory.lanes.split_at_mut(id);
+        let numbers = both.map(|operand| &operands[operand.lanes]);
+        self.level.combine(operator, numbers, chunks, &mut this[0]);
+        let mut there = self.having(both[0].present) & self.having(both[1].present);
+        if matches!(operator, BinaryOperator::Divide | BinaryOperator::Modulo) {
+            let none = Lookup::Equal { mask: u32::MAX, constant: 0 };
+            let divisors = &self.memory.lanes[both[1].lanes];
+            there = there & !self.level.test(&none, divisors, chunks);
         }
-        for chunk in each(chunks) {
-            let divisors = self.memory.lanes[right][chunk].iter().enumerate();
-            let made = divisors.fold(0, |made, (lane, by)| made | u16::from(*by != 0) << lane);
-            self.memory.present[id].0[chunk] = made;
-        }
+        self.set_present(id, chunks, there);
     }
 
     fn constant(&mut self, id: ColumnId, chunks: Chunks, constant: u32) {
         each(chunks).for_each(|chunk| self.memory.lanes[id][chunk] = [constant; CHUNK]);
-        self.set_present(id, chunks, |_| u16::MAX);
+        self.set_present(id, chunks, Mask::ALL);
     }
 
     fn window(&mut self, id: ColumnId, base: Option<Operand>, offset: u32, chunks: Chunks) {
@@ -192,57 +187,40 @@ impl<'a> Columns<'a> {
         }
         let (operands, this) = self.memory.lanes.split_at_mut(id);
         let base = base.map(|base| &operands[base.lanes]);
-        let Block { packets: Packets { region, .. }, rows, .. } = self.block;
-        let windows = Windows { region, starts: &rows.starts, base, offset };
+        let Packets { region, .. } = self.packets;
+        let windows = Windows { region, starts: &self.rows.starts, base, offset };
         self.level.gather(&windows, chunks, &mut this[0]);
     }
 
     fn presence(&mut self, id: ColumnId, base: Option<Operand>, end: u32, chunks: Chunks) {
-        let captured = &self.block.rows.captured;
-        let Some(base) = base else {
-            return self.level.within(captured, None, end, chunks, &mut self.memory.present[id]);
-        };
-        self.make(base, chunks);
-        let before = Some(&self.memory.lanes[base.lanes]);
-        self.level.within(captured, before, end, chunks, &mut self.memory.present[id]);
-        self.restrict(id, chunks, base.present);
-    }
-
-    fn set_present(&mut self, id: ColumnId, chunks: Chunks, bits: impl Fn(usize) -> u16) {
-        each(chunks).for_each(|chunk| self.memory.present[id].0[chunk] = bits(chunk));
-    }
-
-    /// Only who has a number in the other column has one in this.
-    fn restrict(&mut self, id: ColumnId, chunks: Chunks, other: ColumnId) {
-        if !self.all_have(other) {
-            let [own, other] = [id, other].map(|id| self.memory.present[id]);
-            self.set_present(id, chunks, |chunk| own.0[chunk] & other.0[chunk]);
+        if let Some(base) = base {
+            self.make(base, chunks);
         }
+        let before = base.map(|base| &self.memory.lanes[base.lanes]);
+        let within = self.level.within(&self.rows.captured, before, end, chunks);
+        let before = base.map_or(Mask::ALL, |base| self.having(base.present));
+        self.set_present(id, chunks, within & before);
+    }
+
+    fn having(&self, id: ColumnId) -> Mask {
+        self.presence_of(id).copied().unwrap_or(Mask::ALL)
+    }
+
+    fn set_present(&mut self, id: ColumnId, chunks: Chunks, present: Mask) {
+        let (asked, known) = (Mask::of_chunks(chunks), &mut self.memory.present[id]);
+        *known = *known & !asked | present & asked;
     }
 
     fn fill(&mut self, id: ColumnId, chunks: Chunks, number: impl Fn(&Descriptor) -> Option<u32>) {
-        let origins = self.block.origins();
+        let mut present = Mask::default();
         for chunk in each(chunks) {
-            let mut present = 0;
-            let origins = origins.iter().skip(chunk * CHUNK).take(CHUNK);
-            for (lane, packet) in origins.enumerate() {
-                let number = self.block.packets.descriptors.get(*packet).and_then(&number);
-                present |= u16::from(number.is_some()) << lane;
+            let packets = self.packets.descriptors.iter().skip(chunk * CHUNK).take(CHUNK);
+            for (lane, packet) in packets.enumerate() {
+                let number = number(packet);
+                present.insert(chunk, u16::from(number.is_some()) << lane);
                 self.memory.lanes[id][chunk][lane] = number.unwrap_or(0);
             }
-            self.memory.present[id].0[chunk] = present;
         }
-    }
-}
-
-impl Block<'_> {
-    /// Which packet of the whole block is in each lane.
-    fn origins(&self) -> [usize; LANES] {
-        let mut origins = std::array::from_fn(|lane| lane);
-        for picked in self.way {
-            // They only move down: who is read was not yet written to.
-            picked.iter().enumerate().for_each(|(to, from)| origins[to] = origins[from]);
-        }
-        origins
+        self.set_present(id, chunks, present);
     }
 }

@@ -9,10 +9,10 @@ use linerate_bpf::classic::{self, Input};
 use linerate_filter::Filter;
 
 use crate::kernels::Level;
-use crate::lanes::LANES;
+use crate::lanes::{LANES, Mask, WORD};
 use crate::program::Program;
 use crate::scalar::Scalar;
-use crate::vector::{Packets, Workspace};
+use crate::vector::{Ahead, Packets, Workspace};
 
 /// A filter that is ready to run. Cheap to clone, and shared by as many threads as like.
 ///
@@ -80,6 +80,13 @@ impl Engine {
     pub fn run(&self, batch: &Batch<'_>, interface: Option<u32>, matches: &mut Matches) {
         matches.reset(batch.len());
         match &self.program {
+            Some(program) if program.steps.is_empty() => {
+                let keeps = program.entry == program.accepted();
+                let words = (0..batch.len()).step_by(WORD).filter(|_| keeps);
+                words.for_each(|first| {
+                    matches.insert_word(first, Mask::first(batch.len() - first).0[0]);
+                });
+            }
             Some(program) if batch.len() >= FEW => WORKSPACE.with_borrow_mut(|workspace| {
                 self.blocks(program, workspace, batch, interface, matches);
             }),
@@ -97,23 +104,17 @@ impl Engine {
     ) {
         let region = batch.region();
         let mut rest = batch.descriptors().chunks(LANES).peekable();
-        let note = |workspace: &mut Workspace, block: Option<&&[Descriptor]>| {
-            let near = block.and_then(|block| Some((block, near(region, block)?.1)));
-            if let Some((block, from)) = near {
-                workspace.note(program, region, from, block);
-            }
-        };
-        note(workspace, rest.peek());
+        let mut coming = Ahead::new(program, region, rest.peek());
         let mut first = 0;
         while let Some(descriptors) = rest.next() {
-            workspace.advance();
-            note(workspace, rest.peek());
+            coming.finish();
+            coming = Ahead::new(program, region, rest.peek());
             match near(region, descriptors) {
-                Some((region, _)) => {
-                    let packets = Packets { region, descriptors, interface };
-                    let kept = workspace.evaluate(program, self.level, packets);
-                    for (word, bits) in kept.words().into_iter().enumerate() {
-                        matches.insert_word(first + 64 * word, bits);
+                Some((region, from)) => {
+                    let packets = Packets { region, descriptors, from, interface };
+                    let kept = workspace.evaluate(program, self.level, packets, &mut coming);
+                    for (word, bits) in kept.0.into_iter().enumerate() {
+                        matches.insert_word(first + WORD * word, bits);
                     }
                 }
                 None => {

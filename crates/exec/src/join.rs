@@ -3,6 +3,7 @@
 //! - tests for equality that both look at the same window and both must hold
 //! - looks at both halves of a window for the same numbers, of which one must hold, as `port 80` asks of both ports
 
+use crate::lanes::Mask;
 use crate::lookup::Lookup;
 use crate::program::{Column, Operand, Place, Step};
 
@@ -17,14 +18,13 @@ pub(crate) struct Either {
 }
 
 impl Either {
-    /// Of a chunk: of whom it holds, and of whom it does not. Who has no second half is neither, unless the first
-    /// holds.
-    #[inline(always)]
-    pub(crate) fn judge(&self, upper: u16, lower: u16, there: [u16; 2], active: u16) -> (u16, u16) {
+    /// Of whom it holds, and of whom it does not, as the upper and lower halves hold of `found` and those in `there`
+    /// have the operands. Who has no second half is neither, unless the first holds.
+    pub(crate) fn judge(&self, found: [Mask; 2], there: [Mask; 2]) -> [Mask; 2] {
+        let [upper, lower] = found;
         let (first, second) = if self.upper_first { (upper, lower) } else { (lower, upper) };
-        let asked = active & there[0];
-        let rest = asked & !first & there[1];
-        (asked & first | rest & second, rest & !second)
+        let rest = there[0] & !first & there[1];
+        [there[0] & first | rest & second, rest & !second]
     }
 }
 

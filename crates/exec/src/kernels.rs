@@ -8,13 +8,14 @@
 
 use std::fmt;
 
+use linerate_base::Descriptor;
 use linerate_filter::plan::{BinaryOperator, Comparison};
 
 use crate::bits::Bits;
-use crate::join::Either;
-use crate::lanes::{Arrivals, Chunks, Fork, Lanes, Mask, each};
+use crate::lanes::{Chunks, Lanes, Mask};
 use crate::lookup::Lookup;
-use crate::portable::{self, Known, Windows};
+use crate::portable::{self, Windows};
+use crate::vector::Rows;
 
 /// Which instructions an engine uses. Verdicts are the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,6 +93,10 @@ macro_rules! at_level {
 }
 
 impl Level {
+    pub(crate) fn note(self, packets: &[Descriptor], from: u32, rows: &mut Rows) {
+        at_level!(self, note(packets, from, rows));
+    }
+
     pub(crate) fn gather(self, windows: &Windows<'_>, chunks: Chunks, out: &mut Lanes) {
         at_level!(self, gather(windows, chunks, out));
     }
@@ -102,9 +107,8 @@ impl Level {
         base: Option<&Lanes>,
         end: u32,
         chunks: Chunks,
-        out: &mut Mask,
-    ) {
-        at_level!(self, within(captured, base, end, chunks, out));
+    ) -> Mask {
+        at_level!(self, within(captured, base, end, chunks))
     }
 
     pub(crate) fn extract(self, bits: Bits, lanes: &Lanes, chunks: Chunks, out: &mut Lanes) {
@@ -121,59 +125,52 @@ impl Level {
         at_level!(self, combine(operator, left, right, chunks, out));
     }
 
-    pub(crate) fn test(
-        self,
-        lookup: &Lookup,
-        lanes: &Lanes,
-        present: Option<&Mask>,
-        active: &Arrivals,
-        fork: &mut Fork<'_>,
-    ) {
-        at_level!(self, test(lookup, lanes, present, active, fork));
+    pub(crate) fn test(self, lookup: &Lookup, lanes: &Lanes, chunks: Chunks) -> Mask {
+        at_level!(self, test(lookup, lanes, chunks))
     }
 
-    pub(crate) fn either(
-        self,
-        either: &Either,
-        lanes: &Lanes,
-        present: [Option<&Mask>; 2],
-        active: &Arrivals,
-        fork: &mut Fork<'_>,
-    ) {
-        at_level!(self, either(either, lanes, present, active, fork));
+    pub(crate) fn halves(self, constants: &[u16], lanes: &Lanes, chunks: Chunks) -> [Mask; 2] {
+        at_level!(self, halves(constants, lanes, chunks))
     }
 
     pub(crate) fn compare(
         self,
         how: Comparison,
-        both: [Known<'_>; 2],
-        active: &Arrivals,
-        fork: &mut Fork<'_>,
+        [left, right]: [&Lanes; 2],
+        chunks: Chunks,
+    ) -> Mask {
+        at_level!(self, compare(how, left, right, chunks))
+    }
+
+    pub(crate) fn look_up(self, bounds: &[u32], values: &[u32], chunks: Chunks, lanes: &mut Lanes) {
+        at_level!(self, look_up(bounds, values, chunks, lanes));
+    }
+
+    pub(crate) fn intersect(
+        self,
+        rows: &[portable::BitRows<'_>],
+        width: usize,
+        packets: Mask,
+        out: &mut [u64],
+        stride: usize,
     ) {
-        at_level!(self, compare(how, both, active, fork));
-    }
-
-    pub(crate) fn compress(self, lanes: &Lanes, chosen: &Arrivals, out: &mut Lanes) {
-        at_level!(self, compress(lanes, chosen, out));
-    }
-
-    pub(crate) fn spread(self, dense: &Mask, chosen: &Arrivals) -> Mask {
-        at_level!(self, spread(dense, chosen))
+        at_level!(self, intersect(rows, width, packets, out, stride));
     }
 }
 
-/// Begins to load the cache line at `offset` of `memory`, without waiting for it; does nothing for an offset
-/// outside, and on processors for which no instruction is known here.
+/// Begins to load the cache line `reach` bytes behind the beginning of each packet, without waiting for it; does
+/// nothing on processors for which no instruction is known here.
 #[inline]
-pub(crate) fn prefetch(memory: &[u8], offset: usize) {
+pub(crate) fn prefetch(region: &[u8], packets: &[Descriptor], reach: usize) {
     #[cfg(target_arch = "x86_64")]
-    if let Some(byte) = memory.get(offset) {
+    for packet in packets {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: a prefetch of any address is harmless, and this one is inside a slice.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(byte).cast()) };
+        let at = region.as_ptr().wrapping_add(packet.offset as usize + reach);
+        // SAFETY: a prefetch of any address is harmless, be there memory or not.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) };
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = (memory, offset);
+    let _ = (region, packets, reach);
 }
 
 /// The last offset at which four bytes can be loaded of a region, as a vector's signed lanes can name it.
@@ -183,35 +180,19 @@ fn last_word(windows: &Windows<'_>) -> Option<i32> {
 }
 
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "bmi2,popcnt")]
-fn spread(dense: &Mask, chosen: &Arrivals) -> Mask {
-    use std::arch::x86_64::_pdep_u32;
-    let [a, b, c, d] = dense.words();
-    let words = [a, b, c, d, 0, 0];
-    let mut out = Mask::default();
-    let mut number = 0;
-    for chunk in each(chosen.chunks) {
-        let packets = u32::from(chosen.packets.0[chunk]);
-        let [low, high] = [words[number / 64], words[number / 64 + 1]].map(u128::from);
-        let next = (low | high << 64) >> (number % 64);
-        out.0[chunk] = _pdep_u32(next as u32, packets) as u16;
-        number += packets.count_ones() as usize;
-    }
-    out
-}
-
-#[cfg(target_arch = "x86_64")]
 mod avx512 {
     use std::arch::x86_64::*;
+    use std::mem::offset_of;
 
-    pub(super) use super::spread;
     use super::{
-        Arrivals, BinaryOperator, Bits, Chunks, Comparison, Either, Fork, Known, Lanes, Lookup,
-        Mask, Windows, last_word, portable,
+        BinaryOperator, Bits, Chunks, Comparison, Descriptor, Lanes, Lookup, Mask, Rows, Windows,
+        last_word, portable,
     };
-    use crate::lanes::{CHUNK, each};
+    use crate::lanes::{CHUNK, QUAD, WORDS, each};
     use crate::lookup::{Bitmap, Table};
-    use crate::portable::of;
+
+    /// Every second bit, from the first on.
+    const EVEN: u64 = 0x5555_5555_5555_5555;
 
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw")]
@@ -231,6 +212,52 @@ mod avx512 {
     #[target_feature(enable = "avx512f,avx512bw")]
     fn splat(number: u32) -> __m512i {
         _mm512_set1_epi32(number.cast_signed())
+    }
+
+    // Two descriptors are a vector, and offset and bytes captured the second of a descriptor's four parts.
+    const _: () = assert!(
+        size_of::<Descriptor>() == 32
+            && offset_of!(Descriptor, offset) == 8
+            && offset_of!(Descriptor, captured) == 12
+    );
+
+    #[target_feature(enable = "avx512f,avx512bw")]
+    pub(super) fn note(packets: &[Descriptor], from: u32, rows: &mut Rows) {
+        let (chunks, []) = packets.as_chunks::<CHUNK>() else {
+            return portable::note(packets, from, rows);
+        };
+        let even = _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
+        let odd = _mm512_add_epi32(even, splat(1));
+        let (from, mut least) = (splat(from), splat(u32::MAX));
+        for (chunk, packets) in chunks.iter().enumerate() {
+            let (low, high) = packets.split_at(CHUNK / 2);
+            let (low, high) = (eight(low), eight(high));
+            let starts = _mm512_permutex2var_epi32(low, even, high);
+            let captured = _mm512_permutex2var_epi32(low, odd, high);
+            store(&mut rows.starts[chunk], _mm512_sub_epi32(starts, from));
+            store(&mut rows.captured[chunk], captured);
+            least = _mm512_min_epu32(least, captured);
+        }
+        rows.shortest = _mm512_reduce_min_epu32(least);
+        rows.starts.0[chunks.len()..].fill([0; CHUNK]);
+        rows.captured.0[chunks.len()..].fill([0; CHUNK]);
+    }
+
+    /// Offsets and bytes captured of eight packets, in turn.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw")]
+    fn eight(packets: &[Descriptor]) -> __m512i {
+        assert_eq!(packets.len(), 8, "eight packets");
+        let at = packets.as_ptr().cast::<__m512i>();
+        let seconds = _mm512_set_epi64(0, 0, 0, 0, 13, 9, 5, 1);
+        // SAFETY: eight descriptors are four vectors, of which these are the first two; any bytes are a number, and
+        // those between a descriptor's fields are none of the parts that are taken.
+        let low = unsafe { [_mm512_loadu_si512(at), _mm512_loadu_si512(at.add(1))] };
+        // SAFETY: and these the last two.
+        let high = unsafe { [_mm512_loadu_si512(at.add(2)), _mm512_loadu_si512(at.add(3))] };
+        let low = _mm512_permutex2var_epi64(low[0], seconds, low[1]);
+        let high = _mm512_permutex2var_epi64(high[0], seconds, high[1]);
+        _mm512_inserti64x4::<1>(low, _mm512_castsi512_si256(high))
     }
 
     #[target_feature(enable = "avx512f,avx512bw")]
@@ -262,21 +289,19 @@ mod avx512 {
     }
 
     #[target_feature(enable = "avx512f,avx512bw")]
-    pub(super) fn within(
-        captured: &Lanes,
-        base: Option<&Lanes>,
-        end: u32,
-        chunks: Chunks,
-        out: &mut Mask,
-    ) {
+    pub(super) fn within(captured: &Lanes, base: Option<&Lanes>, end: u32, chunks: Chunks) -> Mask {
         let end = splat(end);
-        for chunk in each(chunks) {
-            let captured = load(&captured[chunk]);
-            let enough = _mm512_cmpge_epu32_mask(captured, end);
-            let before = base.map_or(_mm512_setzero_si512(), |base| load(&base[chunk]));
-            let room = _mm512_sub_epi32(captured, end);
-            out.0[chunk] = _mm512_mask_cmple_epu32_mask(enough, before, room);
-        }
+        Mask::by_quad(chunks, |first| {
+            let mut found = [0; QUAD];
+            for (chunk, found) in (first..).zip(&mut found) {
+                let captured = load(&captured[chunk]);
+                let enough = _mm512_cmpge_epu32_mask(captured, end);
+                let before = base.map_or(_mm512_setzero_si512(), |base| load(&base[chunk]));
+                let room = _mm512_sub_epi32(captured, end);
+                *found = _mm512_mask_cmple_epu32_mask(enough, before, room);
+            }
+            found
+        })
     }
 
     #[target_feature(enable = "avx512f,avx512bw")]
@@ -302,66 +327,60 @@ mod avx512 {
     }
 
     #[target_feature(enable = "avx512f,avx512bw")]
-    pub(super) fn compare(
-        how: Comparison,
-        both: [Known<'_>; 2],
-        active: &Arrivals,
-        fork: &mut Fork<'_>,
-    ) {
-        portable::compare(how, both, active, fork);
+    pub(super) fn compare(how: Comparison, left: &Lanes, right: &Lanes, chunks: Chunks) -> Mask {
+        portable::compare(how, left, right, chunks)
     }
 
     #[target_feature(enable = "avx512f,avx512bw")]
-    pub(super) fn test(
-        lookup: &Lookup,
-        lanes: &Lanes,
-        present: Option<&Mask>,
-        active: &Arrivals,
-        fork: &mut Fork<'_>,
-    ) {
+    pub(super) fn test(lookup: &Lookup, lanes: &Lanes, chunks: Chunks) -> Mask {
         match lookup {
             Lookup::Equal { mask, constant } => {
                 let (mask, constant) = (splat(*mask), splat(*constant));
-                for chunk in each(active.chunks) {
-                    let there = active.packets.0[chunk] & of(present, chunk);
-                    let lane = _mm512_and_si512(load(&lanes[chunk]), mask);
-                    let holds = _mm512_cmpeq_epi32_mask(lane, constant);
-                    fork.send(chunk, there & holds, there & !holds);
-                }
-            }
-            Lookup::Few { mask, constants } => {
-                let mask = splat(*mask);
-                for chunk in each(active.chunks) {
-                    let there = active.packets.0[chunk] & of(present, chunk);
-                    let lane = _mm512_and_si512(load(&lanes[chunk]), mask);
-                    let equal = |constant: &u32| _mm512_cmpeq_epi32_mask(lane, splat(*constant));
-                    let holds = constants.iter().fold(0, |holds, constant| holds | equal(constant));
-                    fork.send(chunk, there & holds, there & !holds);
-                }
+                Mask::by_quad(chunks, |first| {
+                    let mut found = [0; QUAD];
+                    for (chunk, found) in (first..).zip(&mut found) {
+                        let lane = _mm512_and_si512(load(&lanes[chunk]), mask);
+                        *found = _mm512_cmpeq_epi32_mask(lane, constant);
+                    }
+                    found
+                })
             }
             Lookup::Within { mask, low, span } => {
                 let (mask, low, span) = (splat(*mask), splat(*low), splat(*span));
-                for chunk in each(active.chunks) {
-                    let there = active.packets.0[chunk] & of(present, chunk);
-                    let lane = _mm512_and_si512(load(&lanes[chunk]), mask);
-                    let holds = _mm512_cmple_epu32_mask(_mm512_sub_epi32(lane, low), span);
-                    fork.send(chunk, there & holds, there & !holds);
-                }
+                Mask::by_quad(chunks, |first| {
+                    let mut found = [0; QUAD];
+                    for (chunk, found) in (first..).zip(&mut found) {
+                        let lane = _mm512_and_si512(load(&lanes[chunk]), mask);
+                        *found = _mm512_cmple_epu32_mask(_mm512_sub_epi32(lane, low), span);
+                    }
+                    found
+                })
             }
-            Lookup::Bitmap { right, mask, bitmap } => {
-                for chunk in each(active.chunks) {
-                    let there = active.packets.0[chunk] & of(present, chunk);
-                    let holds = in_bitmap(*right, *mask, bitmap, load(&lanes[chunk]));
-                    fork.send(chunk, there & holds, there & !holds);
-                }
+            Lookup::Few { mask, constants } => {
+                let mask = splat(*mask);
+                Mask::by_quad(chunks, |first| {
+                    let mut numbers = [_mm512_setzero_si512(); QUAD];
+                    for (chunk, number) in (first..).zip(&mut numbers) {
+                        *number = _mm512_and_si512(load(&lanes[chunk]), mask);
+                    }
+                    let mut others = [u16::MAX; QUAD];
+                    for constant in constants {
+                        let constant = splat(*constant);
+                        for (number, other) in numbers.iter().zip(&mut others) {
+                            *other = _mm512_mask_cmpneq_epi32_mask(*other, *number, constant);
+                        }
+                    }
+                    others.map(|other| !other)
+                })
             }
+            Lookup::Bitmap { right, mask, bitmap } => Mask::by_chunk(chunks, |chunk| {
+                in_bitmap(*right, *mask, bitmap, load(&lanes[chunk]))
+            }),
             Lookup::Hashed { mask, table } => {
-                for chunk in each(active.chunks) {
-                    let there = active.packets.0[chunk] & of(present, chunk);
-                    let holds =
-                        in_table(table, _mm512_and_si512(load(&lanes[chunk]), splat(*mask)));
-                    fork.send(chunk, there & holds, there & !holds);
-                }
+                let mask = splat(*mask);
+                Mask::by_chunk(chunks, |chunk| {
+                    in_table(table, _mm512_and_si512(load(&lanes[chunk]), mask))
+                })
             }
         }
     }
@@ -393,40 +412,108 @@ mod avx512 {
     }
 
     #[target_feature(enable = "avx512f,avx512bw,bmi2")]
-    pub(super) fn either(
-        either: &Either,
-        lanes: &Lanes,
-        present: [Option<&Mask>; 2],
-        active: &Arrivals,
-        fork: &mut Fork<'_>,
-    ) {
-        for chunk in each(active.chunks) {
-            let halves = load(&lanes[chunk]);
-            let equal = |constant: &u16| {
-                _mm512_cmpeq_epi16_mask(halves, _mm512_set1_epi16(constant.cast_signed()))
-            };
-            let equal = either.constants.iter().fold(0, |found, constant| found | equal(constant));
+    pub(super) fn halves(constants: &[u16], lanes: &Lanes, chunks: Chunks) -> [Mask; 2] {
+        let mut found = [Mask::default(); 2];
+        for word in 0..WORDS {
+            if chunks >> (QUAD * word) & 0xf == 0 {
+                continue;
+            }
+            let mut numbers = [_mm512_setzero_si512(); QUAD];
+            for (chunk, number) in (QUAD * word..).zip(&mut numbers) {
+                *number = load(&lanes[chunk]);
+            }
+            let mut others = [u32::MAX; QUAD];
+            for constant in constants {
+                let constant = _mm512_set1_epi16(constant.cast_signed());
+                for (number, other) in numbers.iter().zip(&mut others) {
+                    *other = _mm512_mask_cmpneq_epi16_mask(*other, *number, constant);
+                }
+            }
+            let [a, b, c, d] = others.map(|other| u64::from(!other));
+            let (low, high) = (a | b << 32, c | d << 32);
             // Lower halves are at even places.
-            let lower = _pext_u32(equal, 0x5555_5555) as u16;
-            let upper = _pext_u32(equal, 0xaaaa_aaaa) as u16;
-            let there = present.map(|present| of(present, chunk));
-            let (holds, fails) = either.judge(upper, lower, there, active.packets.0[chunk]);
-            fork.send(chunk, holds, fails);
+            for (found, places) in found.iter_mut().zip([!EVEN, EVEN]) {
+                found.0[word] = _pext_u64(low, places) | _pext_u64(high, places) << 32;
+            }
+        }
+        found
+    }
+
+    #[target_feature(enable = "avx512f,avx512bw")]
+    pub(super) fn look_up(bounds: &[u32], values: &[u32], chunks: Chunks, lanes: &mut Lanes) {
+        assert!(values.len() == bounds.len() + 1 && values.len() <= i32::MAX as usize);
+        for quad in lanes.quads_mut(chunks) {
+            let mut numbers = [_mm512_setzero_si512(); QUAD];
+            numbers.iter_mut().zip(&*quad).for_each(|(number, lanes)| *number = load(lanes));
+            let counts = counts(bounds, &numbers);
+            for (count, lanes) in counts.into_iter().zip(quad) {
+                // SAFETY: no count is larger than there are bounds, and there is one value more.
+                let value = unsafe { _mm512_i32gather_epi32::<4>(count, values.as_ptr().cast()) };
+                store(lanes, value);
+            }
         }
     }
 
-    #[target_feature(enable = "avx512f,avx512bw,popcnt")]
-    pub(super) fn compress(lanes: &Lanes, chosen: &Arrivals, out: &mut Lanes) {
-        let out = out.0.as_flattened_mut();
-        let mut next = 0;
-        for chunk in each(chosen.chunks) {
-            let packets = chosen.packets.0[chunk];
-            let dense = _mm512_maskz_compress_epi32(packets, load(&lanes[chunk]));
-            // No more than the chunks before this one are full, so that there is room for one more.
-            store(out[next..].first_chunk_mut().expect("a chunk's room"), dense);
-            next += packets.count_ones() as usize;
+    /// So few bounds are compared one by one, which costs less than to halve them.
+    const FEW_BOUNDS: usize = 32;
+
+    /// How many of the bounds are not above each number.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw")]
+    fn counts(bounds: &[u32], numbers: &[__m512i; QUAD]) -> [__m512i; QUAD] {
+        let mut counts = [_mm512_setzero_si512(); QUAD];
+        if bounds.len() <= FEW_BOUNDS {
+            for bound in bounds {
+                for (number, count) in numbers.iter().zip(&mut counts) {
+                    let above = _mm512_cmple_epu32_mask(splat(*bound), *number);
+                    *count = _mm512_mask_add_epi32(*count, above, *count, splat(1));
+                }
+            }
+            return counts;
         }
-        out[next..next.next_multiple_of(CHUNK)].fill(0);
+        // From each lane's count on there are `rest` bounds that may be below it or not.
+        let mut rest = bounds.len();
+        while rest > 0 {
+            let half = rest.div_ceil(2);
+            let step = splat(half as u32);
+            for (number, count) in numbers.iter().zip(&mut counts) {
+                let at = _mm512_add_epi32(*count, splat(half as u32 - 1));
+                // SAFETY: a count and `rest`, which `half` does not exceed, are together at most the number of bounds.
+                let bound = unsafe { _mm512_i32gather_epi32::<4>(at, bounds.as_ptr().cast()) };
+                let above = _mm512_cmple_epu32_mask(bound, *number);
+                *count = _mm512_mask_add_epi32(*count, above, *count, step);
+            }
+            rest -= half;
+        }
+        counts
+    }
+
+    #[target_feature(enable = "avx512f,avx512bw")]
+    pub(super) fn intersect(
+        rows: &[portable::BitRows<'_>],
+        width: usize,
+        packets: Mask,
+        out: &mut [u64],
+        stride: usize,
+    ) {
+        for packet in packets.iter() {
+            let out = &mut out[packet * stride..][..width];
+            for first in (0..width).step_by(8) {
+                let there = u8::MAX >> (8 - (width - first).min(8));
+                let mut all = _mm512_set1_epi64(-1);
+                for rows in rows {
+                    let from = rows.of(packet, width)[first..].as_ptr().cast();
+                    // SAFETY: reads as many words as there are from `first` on, and eight at most.
+                    all = _mm512_and_si512(all, unsafe { _mm512_maskz_loadu_epi64(there, from) });
+                }
+                let to = out[first..].as_mut_ptr().cast();
+                // SAFETY: reads and writes as many words as there are from `first` on, and eight at most.
+                unsafe {
+                    let known = _mm512_maskz_loadu_epi64(there, to);
+                    _mm512_mask_storeu_epi64(to, there, _mm512_or_si512(known, all));
+                }
+            }
+        }
     }
 }
 
@@ -434,13 +521,11 @@ mod avx512 {
 mod avx2 {
     use std::arch::x86_64::*;
 
-    pub(super) use super::spread;
     use super::{
-        Arrivals, BinaryOperator, Bits, Chunks, Comparison, Either, Fork, Known, Lanes, Lookup,
-        Mask, Windows, last_word, portable,
+        BinaryOperator, Bits, Chunks, Comparison, Descriptor, Lanes, Lookup, Mask, Rows, Windows,
+        last_word, portable,
     };
     use crate::lanes::{CHUNK, each};
-    use crate::portable::of;
 
     /// Both halves of a chunk.
     type Pair = [__m256i; 2];
@@ -472,6 +557,11 @@ mod avx2 {
     #[target_feature(enable = "avx2")]
     fn at_most(lane: __m256i, limit: __m256i) -> __m256i {
         _mm256_cmpeq_epi32(_mm256_min_epu32(lane, limit), lane)
+    }
+
+    #[target_feature(enable = "avx2")]
+    pub(super) fn note(packets: &[Descriptor], from: u32, rows: &mut Rows) {
+        portable::note(packets, from, rows);
     }
 
     #[target_feature(enable = "avx2")]
@@ -507,14 +597,8 @@ mod avx2 {
     }
 
     #[target_feature(enable = "avx2")]
-    pub(super) fn within(
-        captured: &Lanes,
-        base: Option<&Lanes>,
-        end: u32,
-        chunks: Chunks,
-        out: &mut Mask,
-    ) {
-        portable::within(captured, base, end, chunks, out);
+    pub(super) fn within(captured: &Lanes, base: Option<&Lanes>, end: u32, chunks: Chunks) -> Mask {
+        portable::within(captured, base, end, chunks)
     }
 
     #[target_feature(enable = "avx2")]
@@ -534,37 +618,30 @@ mod avx2 {
     }
 
     #[target_feature(enable = "avx2")]
-    pub(super) fn compare(
-        how: Comparison,
-        both: [Known<'_>; 2],
-        active: &Arrivals,
-        fork: &mut Fork<'_>,
-    ) {
-        portable::compare(how, both, active, fork);
+    pub(super) fn compare(how: Comparison, left: &Lanes, right: &Lanes, chunks: Chunks) -> Mask {
+        portable::compare(how, left, right, chunks)
     }
 
     #[target_feature(enable = "avx2")]
-    pub(super) fn test(
-        lookup: &Lookup,
-        lanes: &Lanes,
-        present: Option<&Mask>,
-        active: &Arrivals,
-        fork: &mut Fork<'_>,
-    ) {
+    pub(super) fn test(lookup: &Lookup, lanes: &Lanes, chunks: Chunks) -> Mask {
         match lookup {
             Lookup::Equal { mask, constant } => {
                 let (mask, constant) = (splat(*mask), splat(*constant));
-                for chunk in each(active.chunks) {
-                    let there = active.packets.0[chunk] & of(present, chunk);
+                Mask::by_chunk(chunks, |chunk| {
                     let equal = |lane| _mm256_cmpeq_epi32(_mm256_and_si256(lane, mask), constant);
-                    let holds = bits(load(&lanes[chunk]).map(equal));
-                    fork.send(chunk, there & holds, there & !holds);
-                }
+                    bits(load(&lanes[chunk]).map(equal))
+                })
+            }
+            Lookup::Within { mask, low, span } => {
+                let (mask, low, span) = (splat(*mask), splat(*low), splat(*span));
+                let above = |lane| _mm256_sub_epi32(_mm256_and_si256(lane, mask), low);
+                Mask::by_chunk(chunks, |chunk| {
+                    bits(load(&lanes[chunk]).map(|lane| at_most(above(lane), span)))
+                })
             }
             Lookup::Few { mask, constants } => {
                 let mask = splat(*mask);
-                for chunk in each(active.chunks) {
-                    let there = active.packets.0[chunk] & of(present, chunk);
+                Mask::by_chunk(chunks, |chunk| {
                     let lane = load(&lanes[chunk]).map(|lane| _mm256_and_si256(lane, mask));
                     let mut equal = [_mm256_setzero_si256(); 2];
                     for constant in constants {
@@ -574,54 +651,50 @@ mod avx2 {
                             equal[half] = _mm256_or_si256(equal[half], one);
                         }
                     }
-                    let holds = bits(equal);
-                    fork.send(chunk, there & holds, there & !holds);
-                }
-            }
-            Lookup::Within { mask, low, span } => {
-                let (mask, low, span) = (splat(*mask), splat(*low), splat(*span));
-                for chunk in each(active.chunks) {
-                    let there = active.packets.0[chunk] & of(present, chunk);
-                    let above = |lane| _mm256_sub_epi32(_mm256_and_si256(lane, mask), low);
-                    let holds = bits(load(&lanes[chunk]).map(|lane| at_most(above(lane), span)));
-                    fork.send(chunk, there & holds, there & !holds);
-                }
+                    bits(equal)
+                })
             }
             // Eight lanes at a time a gather gains nothing here.
-            Lookup::Bitmap { .. } | Lookup::Hashed { .. } => {
-                portable::test(lookup, lanes, present, active, fork);
-            }
+            Lookup::Bitmap { .. } | Lookup::Hashed { .. } => portable::test(lookup, lanes, chunks),
         }
     }
 
     #[target_feature(enable = "avx2")]
-    pub(super) fn either(
-        either: &Either,
-        lanes: &Lanes,
-        present: [Option<&Mask>; 2],
-        active: &Arrivals,
-        fork: &mut Fork<'_>,
-    ) {
-        for chunk in each(active.chunks) {
+    pub(super) fn halves(constants: &[u16], lanes: &Lanes, chunks: Chunks) -> [Mask; 2] {
+        let equal = |chunk: usize| {
             let halves = load(&lanes[chunk]);
             let mut equal = [_mm256_setzero_si256(); 2];
-            for constant in &either.constants {
+            for constant in constants {
                 let constant = _mm256_set1_epi16(constant.cast_signed());
                 for half in 0..2 {
                     let one = _mm256_cmpeq_epi16(halves[half], constant);
                     equal[half] = _mm256_or_si256(equal[half], one);
                 }
             }
-            let upper = bits(equal);
-            let lower = bits(equal.map(|half| _mm256_slli_epi32::<16>(half)));
-            let there = present.map(|present| of(present, chunk));
-            let (holds, fails) = either.judge(upper, lower, there, active.packets.0[chunk]);
-            fork.send(chunk, holds, fails);
+            equal
+        };
+        let mut found = [Mask::default(); 2];
+        for chunk in each(chunks) {
+            let equal = equal(chunk);
+            found[0].insert(chunk, bits(equal));
+            found[1].insert(chunk, bits(equal.map(|half| _mm256_slli_epi32::<16>(half))));
         }
+        found
     }
 
     #[target_feature(enable = "avx2")]
-    pub(super) fn compress(lanes: &Lanes, chosen: &Arrivals, out: &mut Lanes) {
-        portable::compress(lanes, chosen, out);
+    pub(super) fn look_up(bounds: &[u32], values: &[u32], chunks: Chunks, lanes: &mut Lanes) {
+        portable::look_up(bounds, values, chunks, lanes);
+    }
+
+    #[target_feature(enable = "avx2")]
+    pub(super) fn intersect(
+        rows: &[portable::BitRows<'_>],
+        width: usize,
+        packets: Mask,
+        out: &mut [u64],
+        stride: usize,
+    ) {
+        portable::intersect(rows, width, packets, out, stride);
     }
 }

@@ -1,19 +1,43 @@
 //! Columns and masks of a block of packets.
 
 use std::array;
-use std::ops::{Index, IndexMut};
+use std::ops::{BitAnd, BitOr, BitOrAssign, Index, IndexMut, Not};
 
 /// Packets in a block.
-pub(crate) const LANES: usize = CHUNKS * CHUNK;
+pub(crate) const LANES: usize = WORDS * WORD;
+/// Packets in a word of a mask.
+pub(crate) const WORD: usize = 64;
+/// Words of a mask.
+pub(crate) const WORDS: usize = 4;
 /// Packets that are never told apart: columns are made for all of them or none.
 pub(crate) const CHUNK: usize = 16;
 /// Chunks of a block.
-pub(crate) const CHUNKS: usize = 16;
+pub(crate) const CHUNKS: usize = LANES / CHUNK;
+/// Chunks that a word of a mask is about.
+pub(crate) const QUAD: usize = WORD / CHUNK;
 
 /// One number for each packet of a block, by chunks. A chunk is a cache line.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 pub(crate) struct Lanes(pub(crate) [[u32; CHUNK]; CHUNKS]);
+
+impl Lanes {
+    /// Those of each word of a mask, if any of their chunks is asked for.
+    #[inline(always)]
+    pub(crate) fn quads_mut(
+        &mut self,
+        chunks: Chunks,
+    ) -> impl Iterator<Item = &mut [[u32; CHUNK]; QUAD]> {
+        let (quads, _) = self.0.as_chunks_mut();
+        let words = quads.iter_mut().enumerate();
+        words.filter(move |(word, _)| chunks >> (QUAD * word) & 0xf != 0).map(|(_, quad)| quad)
+    }
+
+    /// The number of a packet.
+    pub(crate) fn of(&self, packet: usize) -> u32 {
+        self.0[packet / CHUNK][packet % CHUNK]
+    }
+}
 
 impl Default for Lanes {
     fn default() -> Self {
@@ -38,132 +62,164 @@ impl IndexMut<usize> for Lanes {
 /// A set of chunks, one bit each.
 pub(crate) type Chunks = u16;
 
-/// A set of packets of a block: by chunk, one bit each.
+/// A set of packets of a block, one bit each, the first packet in the lowest bit of the first word.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Mask(pub(crate) [u16; CHUNKS]);
+pub(crate) struct Mask(pub(crate) [u64; WORDS]);
 
 impl Mask {
+    /// All packets.
+    pub(crate) const ALL: Self = Self([u64::MAX; WORDS]);
+
     /// The first `count` packets.
     pub(crate) fn first(count: usize) -> Self {
-        Self(array::from_fn(|chunk| match count.saturating_sub(chunk * CHUNK) {
-            CHUNK.. => u16::MAX,
+        Self(array::from_fn(|word| match count.saturating_sub(word * WORD) {
+            WORD.. => u64::MAX,
             some => (1 << some) - 1,
         }))
     }
 
-    pub(crate) fn count(&self) -> usize {
-        self.words().map(|word| word.count_ones() as usize).iter().sum()
+    /// The packets that `holds` says of each of some chunks.
+    #[inline(always)]
+    pub(crate) fn by_chunk(chunks: Chunks, holds: impl Fn(usize) -> u16) -> Self {
+        let mut mask = Self::default();
+        each(chunks).for_each(|chunk| mask.insert(chunk, holds(chunk)));
+        mask
+    }
+
+    /// The same, where `holds` says it of four chunks from one on, be they among those that are asked for or not.
+    #[inline(always)]
+    pub(crate) fn by_quad(chunks: Chunks, holds: impl Fn(usize) -> [u16; QUAD]) -> Self {
+        let mut mask = Self::default();
+        for (word, packets) in mask.0.iter_mut().enumerate() {
+            if chunks >> (QUAD * word) & 0xf != 0 {
+                let [a, b, c, d] = holds(QUAD * word).map(u64::from);
+                *packets = a | b << CHUNK | c << (2 * CHUNK) | d << (3 * CHUNK);
+            }
+        }
+        mask
+    }
+
+    /// All packets of some chunks.
+    #[inline(always)]
+    pub(crate) fn of_chunks(chunks: Chunks) -> Self {
+        Self(array::from_fn(|word| {
+            let quad = u64::from(chunks >> (QUAD * word) & 0xf);
+            // The lowest bit of each part, times a part of ones.
+            ((quad * 0x2000_4000_8001) & 0x1_0001_0001_0001) * 0xffff
+        }))
+    }
+
+    /// Adds packets of one chunk.
+    #[inline(always)]
+    pub(crate) fn insert(&mut self, chunk: usize, packets: u16) {
+        self.0[chunk / QUAD] |= u64::from(packets) << (chunk % QUAD * CHUNK);
+    }
+
+    pub(crate) fn has(&self, packet: usize) -> bool {
+        self.0[packet / WORD] >> (packet % WORD) & 1 == 1
     }
 
     /// The chunks that any of the packets are in.
+    #[inline(always)]
     pub(crate) fn chunks(&self) -> Chunks {
-        (0..CHUNKS).fold(0, |some, chunk| some | u16::from(self.0[chunk] != 0) << chunk)
-    }
-
-    pub(crate) fn and(&self, other: &Self) -> Self {
-        Self(array::from_fn(|chunk| self.0[chunk] & other.0[chunk]))
-    }
-
-    /// As four words, the first packet in the lowest bit of the first.
-    pub(crate) fn words(&self) -> [u64; LANES / 64] {
-        array::from_fn(|word| {
-            let part = |chunk: usize| u64::from(self.0[4 * word + chunk]) << (CHUNK * chunk);
-            part(0) | part(1) | part(2) | part(3)
-        })
+        const HIGHEST: u64 = 0x8000_8000_8000_8000;
+        let quad = |word: u64| {
+            // The highest bit of each part, where the part has any.
+            let some = (((word & !HIGHEST) + !HIGHEST) | word) & HIGHEST;
+            // These, at bits 0, 16, 32 and 48 now, gathered at the top.
+            ((some >> 15).wrapping_mul(0x1000_2000_4000_8000) >> 60) as Chunks
+        };
+        (0..WORDS).fold(0, |chunks, word| chunks | quad(self.0[word]) << (QUAD * word))
     }
 
     /// The packets' numbers, ascending.
     pub(crate) fn iter(&self) -> impl Iterator<Item = usize> {
-        each(self.chunks())
-            .flat_map(|chunk| ones(self.0[chunk]).map(move |lane| chunk * CHUNK + lane))
+        self.0
+            .iter()
+            .enumerate()
+            .flat_map(|(word, bits)| ones(*bits).map(move |bit| word * WORD + bit))
     }
 }
 
-/// Packets that come to one place.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Arrivals {
-    pub(crate) packets: Mask,
-    /// The chunks that they are in.
-    pub(crate) chunks: Chunks,
-}
+impl BitAnd for Mask {
+    type Output = Self;
 
-impl Arrivals {
-    /// The first `count` packets.
-    pub(crate) fn first(count: usize) -> Self {
-        let chunks = count.div_ceil(CHUNK);
-        Self { packets: Mask::first(count), chunks: ((1_u32 << chunks) - 1) as Chunks }
-    }
-
-    /// Whether the packets had better be moved together before a field is gathered of them: that costs half of a
-    /// gather for each chunk that they are in.
-    pub(crate) fn is_sparse(&self) -> bool {
-        let chunks = self.chunks.count_ones() as usize;
-        chunks > 2 && 2 * self.packets.count().div_ceil(CHUNK) <= chunks
-    }
-
-    /// More come, of one chunk.
     #[inline(always)]
-    pub(crate) fn add(&mut self, chunk: usize, more: u16) {
-        self.packets.0[chunk] |= more;
-        self.chunks |= if more == 0 { 0 } else { 1 << chunk };
+    fn bitand(self, other: Self) -> Self {
+        Self(array::from_fn(|word| self.0[word] & other.0[word]))
     }
 }
 
-/// Where a test sends packets, by what it found.
-pub(crate) struct Fork<'a> {
-    pub(crate) then: &'a mut Arrivals,
-    pub(crate) otherwise: &'a mut Arrivals,
+impl BitOr for Mask {
+    type Output = Self;
+
+    #[inline(always)]
+    fn bitor(self, other: Self) -> Self {
+        Self(array::from_fn(|word| self.0[word] | other.0[word]))
+    }
 }
 
-impl Fork<'_> {
-    /// Sends packets of one chunk on.
+impl Not for Mask {
+    type Output = Self;
+
     #[inline(always)]
-    pub(crate) fn send(&mut self, chunk: usize, holds: u16, fails: u16) {
-        self.then.add(chunk, holds);
-        self.otherwise.add(chunk, fails);
+    fn not(self) -> Self {
+        Self(self.0.map(|word| !word))
+    }
+}
+
+impl BitOrAssign for Mask {
+    #[inline(always)]
+    fn bitor_assign(&mut self, other: Self) {
+        *self = *self | other;
     }
 }
 
 /// The numbers of the chunks in a set.
 #[inline(always)]
 pub(crate) fn each(chunks: Chunks) -> impl Iterator<Item = usize> {
-    ones(chunks)
+    ones(chunks.into()).map(|chunk| chunk & (CHUNKS - 1))
 }
 
-/// The places of ones, from the lowest on; all below 16.
+/// The places of ones, from the lowest on.
 #[inline(always)]
-pub(crate) fn ones(bits: u16) -> impl Iterator<Item = usize> {
+pub(crate) fn ones(bits: u64) -> impl Iterator<Item = usize> {
     let mut rest = bits;
     std::iter::from_fn(move || {
         let lowest = rest.trailing_zeros() as usize;
         let found = rest != 0;
         rest &= rest.wrapping_sub(1);
-        found.then_some(lowest & (CHUNK - 1))
+        found.then_some(lowest)
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn a_mask_counts_packets_from_the_lowest_bit() {
         let mask = Mask::first(67);
-        assert_eq!(mask.words(), [u64::MAX, 7, 0, 0]);
-        assert_eq!((mask.chunks(), mask.count()), (0b1_1111, 67));
+        assert_eq!(mask.0[..2], [u64::MAX, 7]);
+        assert_eq!(mask.chunks(), 0b1_1111);
         assert_eq!(mask.iter().collect::<Vec<_>>(), (0..67).collect::<Vec<_>>());
-        assert_eq!(Mask::first(LANES).words(), [u64::MAX; 4]);
-        assert_eq!(Mask::first(0).chunks(), 0);
+        assert!(mask.has(66) && !mask.has(67));
+        assert_eq!(Mask::first(LANES), Mask::ALL);
+        assert_eq!(Mask::first(0), Mask::default());
     }
 
-    #[test]
-    fn arrivals_know_their_chunks() {
-        let mut arrivals = Arrivals::first(LANES);
-        assert_eq!(arrivals.chunks, u16::MAX);
-        arrivals = Arrivals::first(17);
-        assert_eq!((arrivals.chunks, arrivals.packets), (0b11, Mask::first(17)));
-        arrivals.add(3, 0);
-        arrivals.add(5, 0x8001);
-        assert_eq!((arrivals.chunks, arrivals.packets.chunks()), (0b10_0011, 0b10_0011));
+    proptest! {
+        #[test]
+        fn a_mask_knows_its_chunks(parts in prop::collection::vec(prop_oneof![Just(0_u16), any::<u16>()], CHUNKS)) {
+            let mask = Mask::by_chunk(Mask::ALL.chunks(), |chunk| parts[chunk]);
+            for (chunk, part) in parts.into_iter().enumerate() {
+                let found = (0..CHUNK).fold(0, |found, lane| found | u16::from(mask.has(chunk * CHUNK + lane)) << lane);
+                prop_assert_eq!(found, part);
+                prop_assert_eq!(mask.chunks() >> chunk & 1 == 1, part != 0);
+                let whole = Mask::of_chunks(mask.chunks());
+                prop_assert!((0..CHUNK).all(|lane| whole.has(chunk * CHUNK + lane) == (part != 0)));
+            }
+        }
     }
 }

@@ -1,16 +1,16 @@
 //! What is done to columns, in plain Rust: for every processor, and the pattern for its faster likes.
 //!
-//! Tests send packets on by chunk: those of whom they hold one way, those of whom they do not the other. Who lacks the
-//! field goes nowhere.
+//! Tests give a mask, which says something of the chunks that were asked for and nothing of others.
 
 use std::array;
 
+use linerate_base::Descriptor;
 use linerate_filter::plan::{BinaryOperator, Comparison, apply};
 
 use crate::bits::Bits;
-use crate::join::Either;
-use crate::lanes::{Arrivals, CHUNK, CHUNKS, Chunks, Fork, LANES, Lanes, Mask, each, ones};
+use crate::lanes::{CHUNK, Chunks, Lanes, Mask, each};
 use crate::lookup::Lookup;
+use crate::vector::Rows;
 
 /// Where in memory the numbers of a column are, four bytes each in network order.
 #[derive(Clone, Copy)]
@@ -41,13 +41,16 @@ impl Windows<'_> {
     }
 }
 
-/// A column and who has a number in it; `None` stands for all.
-pub(crate) type Known<'a> = (&'a Lanes, Option<&'a Mask>);
-
-/// The packets of a chunk that are in a mask.
-#[inline(always)]
-pub(crate) fn of(mask: Option<&Mask>, chunk: usize) -> u16 {
-    mask.map_or(u16::MAX, |mask| mask.0[chunk])
+/// Notes where packets are.
+pub(crate) fn note(packets: &[Descriptor], from: u32, rows: &mut Rows) {
+    let (starts, captured) = (rows.starts.0.as_flattened_mut(), rows.captured.0.as_flattened_mut());
+    rows.shortest = u32::MAX;
+    for ((start, bytes), packet) in starts.iter_mut().zip(captured.iter_mut()).zip(packets) {
+        (*start, *bytes) = (packet.offset.wrapping_sub(from), packet.captured);
+        rows.shortest = packet.captured.min(rows.shortest);
+    }
+    starts[packets.len()..].fill(0);
+    captured[packets.len()..].fill(0);
 }
 
 /// Loads a column. What it gives for packets that have no such bytes is of no meaning.
@@ -59,87 +62,42 @@ pub(crate) fn gather(windows: &Windows<'_>, chunks: Chunks, out: &mut Lanes) {
 
 /// Which packets have bytes up to `base + end`.
 #[inline(always)]
-pub(crate) fn within(
-    captured: &Lanes,
-    base: Option<&Lanes>,
-    end: u32,
-    chunks: Chunks,
-    out: &mut Mask,
-) {
-    for chunk in each(chunks) {
-        out.0[chunk] = bits(|lane| {
+pub(crate) fn within(captured: &Lanes, base: Option<&Lanes>, end: u32, chunks: Chunks) -> Mask {
+    Mask::by_chunk(chunks, |chunk| {
+        bits(|lane| {
             let before = base.map_or(0, |base| base[chunk][lane]);
             captured[chunk][lane].checked_sub(end).is_some_and(|room| before <= room)
-        });
-    }
+        })
+    })
 }
 
-/// Looks a column up.
-pub(crate) fn test(
-    lookup: &Lookup,
-    lanes: &Lanes,
-    present: Option<&Mask>,
-    active: &Arrivals,
-    fork: &mut Fork<'_>,
-) {
+/// Which numbers pass.
+pub(crate) fn test(lookup: &Lookup, lanes: &Lanes, chunks: Chunks) -> Mask {
     match lookup {
-        Lookup::Equal { mask, constant } => {
-            select(lanes, present, active, |lane| lane & mask == *constant, fork);
-        }
+        Lookup::Equal { mask, constant } => select(lanes, chunks, |lane| lane & mask == *constant),
         Lookup::Within { mask, low, span } => {
-            let holds = |lane: u32| (lane & mask).wrapping_sub(*low) <= *span;
-            select(lanes, present, active, holds, fork);
+            select(lanes, chunks, |lane| (lane & mask).wrapping_sub(*low) <= *span)
         }
-        other => select(lanes, present, active, |lane| other.holds(lane), fork),
+        other => select(lanes, chunks, |lane| other.holds(lane)),
     }
 }
 
-fn select(
-    lanes: &Lanes,
-    present: Option<&Mask>,
-    active: &Arrivals,
-    holds: impl Fn(u32) -> bool,
-    fork: &mut Fork<'_>,
-) {
-    for chunk in each(active.chunks) {
-        let there = active.packets.0[chunk] & of(present, chunk);
-        let holds = bits(|lane| holds(lanes[chunk][lane]));
-        fork.send(chunk, there & holds, there & !holds);
-    }
-}
-
-/// Looks both halves of a window up, where one suffices.
 #[inline(always)]
-pub(crate) fn either(
-    either: &Either,
-    lanes: &Lanes,
-    present: [Option<&Mask>; 2],
-    active: &Arrivals,
-    fork: &mut Fork<'_>,
-) {
-    for chunk in each(active.chunks) {
-        let is_among = |half: u32| either.constants.iter().any(|c| u32::from(*c) == half);
-        let upper = bits(|lane| is_among(lanes[chunk][lane] >> 16));
-        let lower = bits(|lane| is_among(lanes[chunk][lane] & 0xffff));
-        let there = present.map(|present| of(present, chunk));
-        let (holds, fails) = either.judge(upper, lower, there, active.packets.0[chunk]);
-        fork.send(chunk, holds, fails);
-    }
+fn select(lanes: &Lanes, chunks: Chunks, holds: impl Fn(u32) -> bool) -> Mask {
+    Mask::by_chunk(chunks, |chunk| bits(|lane| holds(lanes[chunk][lane])))
 }
 
-/// Compares two columns.
+/// Of which numbers the upper and the lower half is one of the constants.
 #[inline(always)]
-pub(crate) fn compare(
-    how: Comparison,
-    [(left, one), (right, other)]: [Known<'_>; 2],
-    active: &Arrivals,
-    fork: &mut Fork<'_>,
-) {
-    for chunk in each(active.chunks) {
-        let there = active.packets.0[chunk] & of(one, chunk) & of(other, chunk);
-        let holds = bits(|lane| how.holds(left[chunk][lane], right[chunk][lane]));
-        fork.send(chunk, there & holds, there & !holds);
-    }
+pub(crate) fn halves(constants: &[u16], lanes: &Lanes, chunks: Chunks) -> [Mask; 2] {
+    let is_among = |half: u32| constants.iter().any(|constant| u32::from(*constant) == half);
+    [16, 0].map(|right| select(lanes, chunks, |lane| is_among(lane >> right & 0xffff)))
+}
+
+/// Which numbers of the left compare so with those of the right.
+#[inline(always)]
+pub(crate) fn compare(how: Comparison, left: &Lanes, right: &Lanes, chunks: Chunks) -> Mask {
+    Mask::by_chunk(chunks, |chunk| bits(|lane| how.holds(left[chunk][lane], right[chunk][lane])))
 }
 
 #[inline(always)]
@@ -171,29 +129,43 @@ pub(crate) fn combine(
     }
 }
 
-/// Puts the chosen lanes side by side, with zeroes behind them to the end of their last chunk.
-pub(crate) fn compress(lanes: &Lanes, chosen: &Arrivals, out: &mut Lanes) {
-    let out = out.0.as_flattened_mut();
-    let mut next = 0;
-    for chunk in each(chosen.chunks) {
-        for lane in ones(chosen.packets.0[chunk]) {
-            out[next] = lanes[chunk][lane];
-            next += 1;
+/// Makes each number the value that belongs to the count of bounds that are not above it. Bounds ascend, and there is
+/// one value more than there are bounds.
+pub(crate) fn look_up(bounds: &[u32], values: &[u32], chunks: Chunks, lanes: &mut Lanes) {
+    for chunk in each(chunks) {
+        for lane in &mut lanes[chunk] {
+            *lane = values[bounds.partition_point(|bound| bound <= lane)];
         }
     }
-    out[next..next.next_multiple_of(CHUNK)].fill(0);
 }
 
-/// Of the chosen packets those whose number among them is in `dense`.
-pub(crate) fn spread(dense: &Mask, chosen: &Arrivals) -> Mask {
-    let mut out = Mask([0; CHUNKS]);
-    let mut number = 0;
-    for chunk in each(chosen.chunks) {
-        for lane in ones(chosen.packets.0[chunk]) {
-            out.0[chunk] |= (dense.0[number / CHUNK % CHUNKS] >> (number % CHUNK) & 1) << lane;
-            number += 1;
+/// Rows of bits, and which of them each packet has.
+#[derive(Clone, Copy)]
+pub(crate) struct BitRows<'a> {
+    pub(crate) words: &'a [u64],
+    pub(crate) numbers: &'a Lanes,
+}
+
+impl<'a> BitRows<'a> {
+    /// That of a packet, where rows are so wide.
+    #[inline(always)]
+    pub(crate) fn of(&self, packet: usize, width: usize) -> &'a [u64] {
+        &self.words[self.numbers.of(packet) as usize * width..][..width]
+    }
+}
+
+/// Adds to a packet's words, the first `width` of `stride`, what is in all of its rows.
+pub(crate) fn intersect(
+    rows: &[BitRows<'_>],
+    width: usize,
+    packets: Mask,
+    out: &mut [u64],
+    stride: usize,
+) {
+    for packet in packets.iter() {
+        let of = rows.iter().map(|rows| rows.of(packet, width));
+        for (at, out) in out[packet * stride..][..width].iter_mut().enumerate() {
+            *out |= of.clone().fold(u64::MAX, |all, row| all & row[at]);
         }
     }
-    debug_assert!(number <= LANES);
-    out
 }

@@ -70,8 +70,6 @@ pub(crate) struct Program {
     pub(crate) dependants: Vec<Vec<ColumnId>>,
     /// For each column, how many captured bytes suffice for a packet to have a number in it, if any do.
     pub(crate) enough: Vec<Option<u32>>,
-    /// Whether packets may go on in a stream of their own at any step: slots do not come with them.
-    pub(crate) splits: bool,
     /// The last constant offset that is looked at.
     pub(crate) reach: usize,
 }
@@ -87,13 +85,7 @@ impl Program {
         let columns = builder.columns;
         let entry = place(plan, plan.entry());
         join::join(&mut steps, &columns, entry);
-        let splits = plan.slots() == 0;
-        (columns.len() <= COLUMNS).then(|| Self {
-            steps,
-            entry,
-            splits,
-            ..Self::of_columns(columns)
-        })
+        (columns.len() <= COLUMNS).then(|| Self { steps, entry, ..Self::of_columns(columns) })
     }
 
     /// Columns for others to look at, and no steps.
@@ -101,7 +93,6 @@ impl Program {
         Self {
             dependants: dependants(&columns),
             enough: enough(&columns),
-            splits: false,
             reach: reach(&columns) as usize,
             columns,
             steps: Vec::new(),

@@ -10,7 +10,7 @@ pub struct SetMatches {
 }
 
 /// Bits in a word.
-const BITS: usize = u64::BITS as usize;
+pub(super) const BITS: usize = u64::BITS as usize;
 
 impl SetMatches {
     /// No packets, no filters.
@@ -62,7 +62,14 @@ impl SetMatches {
         row.zip(filters).for_each(|(word, more)| *word |= more);
     }
 
-    fn stride(&self) -> usize {
+    /// The words of all packets, from a packet's word of a number on.
+    pub(super) fn words_mut(&mut self, packet: usize, word: usize) -> &mut [u64] {
+        let stride = self.stride();
+        &mut self.words[packet * stride + word..]
+    }
+
+    /// Words of a packet.
+    pub(super) fn stride(&self) -> usize {
         self.filters.div_ceil(BITS)
     }
 

@@ -4,15 +4,24 @@
 //! of fields. A rule is filed under one of its conditions, the one that fewest others have: under numbers in a
 //! hash table, under wider ranges in a segment tree. Packets look the fields up, as columns, and of the few
 //! rules that they find the other conditions are asked. So it matters little how many filters there are, as long as
-//! few of them want the same packets. What has no rules is run by an engine of its own.
+//! few of them want the same packets. Where many do, rules that ask for the same fields lie in a grid instead, and each
+//! field gives a row of bits, one for each filter. What has no rules is run by an engine of its own.
 //!
 //! - `values`: numbers that filters have in common
 //! - `tier`: rules filed for look-up, never changed
+//! - `filing`: where they are filed
 //! - `drawer`: rules by one field
+//! - `grid`: rules by all their fields at once
+//! - `classes`: numbers of a field by the filters that want them
+//! - `search`: a block of packets looking for rules
 //! - `matches`: what comes out
 
+mod classes;
 mod drawer;
+mod filing;
+mod grid;
 mod matches;
+mod search;
 mod tier;
 mod values;
 
@@ -22,12 +31,13 @@ use linerate_base::{Batch, Matches};
 use linerate_filter::Filter;
 use linerate_filter::rules::Rule;
 
-use crate::columns::Memory;
+use crate::columns::{Columns, Memory};
 use crate::engine::{Engine, near};
 use crate::kernels::Level;
 use crate::lanes::LANES;
 use crate::vector::{Packets, Rows};
 pub use matches::SetMatches;
+use search::Found;
 use tier::Tier;
 use values::Values;
 
@@ -69,6 +79,7 @@ enum Member {
 struct Workspace {
     rows: Rows,
     memory: Memory,
+    found: Found,
     matches: Matches,
 }
 
@@ -138,7 +149,7 @@ impl FilterSet {
 
     fn blocks(
         &self,
-        Workspace { rows, memory, .. }: &mut Workspace,
+        Workspace { rows, memory, found, .. }: &mut Workspace,
         batch: &Batch<'_>,
         interface: Option<u32>,
         matches: &mut SetMatches,
@@ -152,10 +163,12 @@ impl FilterSet {
                 None => (&block[..1], near(batch.region(), &block[..1])),
             };
             if let Some((region, from)) = near {
-                rows.fill(block, from, |_| ());
-                let packets = Packets { region, descriptors: block, interface };
+                self.level.note(block, from, rows);
+                let packets = Packets { region, descriptors: block, from, interface };
                 for tier in &self.tiers {
-                    tier.run(self.level, packets, rows, memory, (first, matches));
+                    let program = tier.program();
+                    let columns = Columns::new(program, self.level, packets, rows, memory);
+                    tier.search(columns, found, first, matches);
                 }
             }
             first += block.len();

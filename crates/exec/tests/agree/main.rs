@@ -144,7 +144,10 @@ proptest! {
             }),
         grown in any::<prop::sample::Index>(),
         removed in any::<prop::sample::Index>(),
+        hosts in prop_oneof![Just(0), Just(40)],
     ) {
+        // So many of a kind are looked for in another way than few.
+        let texts: Vec<_> = texts.into_iter().chain((0..hosts).map(|i| format!("host 10.1.2.{i}"))).collect();
         let compiled = texts.iter().filter_map(|text| compile(text, &options(link_type)).ok());
         let filters: Vec<_> = compiled.collect();
         prop_assume!(!filters.is_empty());

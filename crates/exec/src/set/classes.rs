@@ -1,0 +1,159 @@
+//! Numbers of a field by the filters whose ranges they are in.
+
+use std::collections::HashMap;
+
+use crate::kernels::Level;
+use crate::lanes::{Chunks, Lanes};
+
+use super::matches::BITS;
+
+/// The most words of all rows together: half of the nearest larger cache of a processor of today.
+const ROOM: usize = 1 << 17;
+
+/// Between neighbouring bounds of ranges all numbers are in the same ones: a class. Each has a row, one bit for each
+/// filter, that classes with equal rows share.
+#[derive(Debug)]
+pub(super) struct Classes {
+    /// The first number of each class but the first, ascending.
+    bounds: Box<[u32]>,
+    /// The row of each class.
+    rows_of: Box<[u32]>,
+    /// Rows one behind the other; the first is empty.
+    rows: Vec<u64>,
+    /// Words of a row.
+    width: usize,
+}
+
+impl Classes {
+    /// The classes of ranges, each with the bit of its filter, in rows of so many words; `None` if these take too
+    /// much room.
+    pub(super) fn new(width: usize, ranges: &[((u32, u32), usize)]) -> Option<Self> {
+        let mut edges = Vec::with_capacity(2 * ranges.len());
+        for ((from, to), bit) in ranges {
+            edges.push((*from, *bit, true));
+            edges.extend(to.checked_add(1).map(|behind| (behind, *bit, false)));
+        }
+        edges.sort_unstable();
+        let mut sweep = Sweep::new(width);
+        let (mut bounds, mut rows_of) = (Vec::new(), vec![0]);
+        for edges in edges.chunk_by(|one, other| one.0 == other.0) {
+            edges.iter().for_each(|(_, bit, begins)| sweep.pass(*bit, *begins));
+            let row = sweep.row();
+            if edges[0].0 == 0 {
+                rows_of[0] = row;
+            } else if rows_of.last() != Some(&row) {
+                bounds.push(edges[0].0);
+                rows_of.push(row);
+            }
+            if sweep.rows.len() > ROOM {
+                return None;
+            }
+        }
+        let (bounds, rows_of) = (bounds.into(), rows_of.into());
+        Some(Self { bounds, rows_of, rows: sweep.rows, width })
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.rows_of.len()
+    }
+
+    /// Makes numbers the numbers of their rows; 0 is the empty one.
+    pub(super) fn find(&self, level: Level, chunks: Chunks, lanes: &mut Lanes) {
+        level.look_up(&self.bounds, &self.rows_of, chunks, lanes);
+    }
+
+    /// Rows one behind the other.
+    pub(super) fn rows(&self) -> &[u64] {
+        &self.rows
+    }
+
+    /// Takes a filter's bit out of all rows.
+    pub(super) fn forget(&mut self, bit: usize) {
+        for row in self.rows.chunks_exact_mut(self.width) {
+            row[bit / BITS] &= !(1 << (bit % BITS));
+        }
+    }
+}
+
+/// A walk over all numbers, from one bound to the next.
+struct Sweep {
+    /// How many ranges of each filter are open.
+    open: Vec<u32>,
+    current: Box<[u64]>,
+    rows: Vec<u64>,
+    numbers: HashMap<Box<[u64]>, u32>,
+}
+
+impl Sweep {
+    fn new(width: usize) -> Self {
+        let current: Box<[u64]> = vec![0; width].into();
+        let numbers = HashMap::from([(current.clone(), 0)]);
+        Self { open: vec![0; width * BITS], rows: vec![0; width], current, numbers }
+    }
+
+    fn pass(&mut self, bit: usize, begins: bool) {
+        let open = &mut self.open[bit];
+        *open = if begins { *open + 1 } else { *open - 1 };
+        let word = &mut self.current[bit / BITS];
+        *word = *word & !(1 << (bit % BITS)) | u64::from(*open > 0) << (bit % BITS);
+    }
+
+    /// The number of the current row.
+    fn row(&mut self) -> u32 {
+        if let Some(number) = self.numbers.get(&self.current) {
+            return *number;
+        }
+        let number = self.numbers.len() as u32;
+        self.rows.extend(&self.current);
+        self.numbers.insert(self.current.clone(), number);
+        number
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lanes::{CHUNK, LANES, Mask};
+    use proptest::prelude::*;
+
+    fn number() -> impl Strategy<Value = u32> {
+        prop_oneof![0..60_u32, u32::MAX - 20..=u32::MAX, any::<u32>()]
+    }
+
+    proptest! {
+        #[test]
+        fn a_number_finds_the_filters_of_its_ranges(
+            ranges in prop::collection::vec((number(), number(), 0..100_usize), 1..150),
+            asked in prop::collection::vec(number(), LANES),
+            forgotten in 0..100_usize,
+        ) {
+            let order = |(a, b, bit): (u32, u32, usize)| ((a.min(b), a.max(b)), bit);
+            let ranges: Vec<_> = ranges.into_iter().map(order).collect();
+            let mut classes = Classes::new(2, &ranges).unwrap();
+            classes.forget(forgotten);
+            for level in Level::all() {
+                let mut lanes = Lanes::default();
+                asked.iter().enumerate().for_each(|(at, n)| lanes[at / CHUNK][at % CHUNK] = *n);
+                classes.find(level, Mask::ALL.chunks(), &mut lanes);
+                for (at, number) in asked.iter().enumerate() {
+                    let mut meant = [0_u64; 2];
+                    for ((from, to), bit) in &ranges {
+                        if (from..=to).contains(&number) && *bit != forgotten {
+                            meant[bit / BITS] |= 1 << (bit % BITS);
+                        }
+                    }
+                    let row = &classes.rows()[2 * lanes.of(at) as usize..][..2];
+                    prop_assert_eq!(row, meant, "{}: {:#x}", level, number);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn rows_that_take_too_much_room_are_not_made() {
+        let ranges: Vec<_> = (0..4096).map(|at| ((8 * at, 8 * at + 3), at as usize)).collect();
+        assert!(Classes::new(64, &ranges).is_none());
+        assert!(Classes::new(64, &ranges[..100]).is_some());
+    }
+}
