@@ -1,12 +1,13 @@
-//! Stateless probes of many targets: what is sent to each, and what its answer says.
+//! Many targets: stateless probes of each and what their answers say, or a connection to each.
 //!
-//! Nothing is kept of a probe. All that an answer has to give back is a keyed MAC of its target, so answers nobody asked for
+//! Nothing is kept of a probe, nor of a connection before it is open. All that an answer has to give back is a keyed MAC of its target, so answers nobody asked for
 //! are told from others, and any host can send any part of a scan.
 //!
 //! - [`targets`]: [`Targets`], addresses and ports in a random order with random access
 //! - [`probe`]: [`Prober`], which writes probes and recognises answers
 //! - [`payload`]: [`Payload`], what datagrams say
 //! - [`answer`]: [`Answer`], what was heard
+//! - [`visit`]: connections to many targets, a request to each, and what they answer
 //! - [`reserved`]: addresses that are nobody's
 //!
 //! It has no socket and no clock.
@@ -16,6 +17,7 @@ pub mod payload;
 pub mod probe;
 pub mod reserved;
 pub mod targets;
+pub mod visit;
 
 pub use answer::{Answer, Class};
 pub use payload::Payload;

@@ -101,7 +101,8 @@ fn question(name: &str) -> Option<Vec<u8>> {
     (question.len() <= 255 + 4).then_some(question)
 }
 
-fn bytes(digits: &str) -> Option<Vec<u8>> {
+/// The bytes that pairs of hexadecimal digits stand for.
+pub(crate) fn bytes(digits: &str) -> Option<Vec<u8>> {
     let byte = |pair: &[u8]| match pair {
         [high, low] => {
             let digit = |byte: u8| char::from(byte).to_digit(16);

@@ -6,6 +6,7 @@
 //! - [`clock`]: the system's clocks, and how they stand to each other
 //! - [`cpu`]: which cores a thread runs on
 //! - [`direct_file`]: files written past the page cache, in order, on a thread of their own
+//! - [`epoll`]: many TCP sockets of the kernel's at once
 //! - [`ethtool`]: what a network driver tells and lets be switched
 //! - [`event`]: waiting: an event flag, and a poll over descriptors
 //! - [`filesystem`]: what file system a folder is on
@@ -40,6 +41,7 @@ pub mod capability;
 pub mod clock;
 pub mod cpu;
 pub mod direct_file;
+pub mod epoll;
 pub mod ethtool;
 pub mod event;
 pub mod filesystem;

@@ -150,21 +150,27 @@ impl Mirror {
             window: WINDOW,
             options,
         };
-        if !segment.payload.is_empty() {
-            for data in self.behaviour.answer.chunks(MSS) {
-                put(slots, path, segment, &header, data);
-                header.seq = header.seq + data.len() as u32;
-            }
-        }
+        let data: &[u8] = if segment.payload.is_empty() { &[] } else { &self.behaviour.answer };
         // Who was sent FIN acknowledges it with its own.
-        let was_ended = header.seq == self.end(&segment.flow) + 1;
+        let was_ended = header.seq + data.len() as u32 == self.end(&segment.flow) + 1;
         let ending = match self.behaviour.ending {
             Ending::Reset if !is_end => Control::RST.and(Control::ACK),
             Ending::Fin if !was_ended => Control::FIN.and(Control::ACK),
             _ if is_end && !was_ended => Control::FIN.and(Control::ACK),
             _ => Control::ACK,
         };
-        put(slots, path, segment, &Header { control: ending, ..header }, &[]);
+        // FIN goes with the last data, as servers send it; RST alone, or the data would not be taken.
+        let is_apart = data.is_empty() || ending.has(Control::RST);
+        let mut chunks = data.chunks(MSS).peekable();
+        while let Some(chunk) = chunks.next() {
+            let is_last = chunks.peek().is_none() && !is_apart;
+            let control = if is_last { ending.and(Control::PSH) } else { Control::ACK };
+            put(slots, path, segment, &Header { control, ..header }, chunk);
+            header.seq = header.seq + chunk.len() as u32;
+        }
+        if is_apart {
+            put(slots, path, segment, &Header { control: ending, ..header }, &[]);
+        }
     }
 
     /// The number behind the answer, if there was one request.
@@ -314,15 +320,14 @@ mod tests {
 
     #[test]
     fn data_are_answered_and_the_end_follows() {
-        for (ending, last) in [
-            (Ending::Fin, Control::FIN.and(Control::ACK)),
-            (Ending::Reset, Control::RST.and(Control::ACK)),
-            (Ending::None, Control::ACK),
-        ] {
-            let found = controls(&answers(&mirror(ending), &segment(80, Control::ACK, b"request")));
-            let answer = (Control::ACK, Seq(14), b"answer".to_vec());
-            assert_eq!(found, [answer, (last, Seq(14), vec![])], "{ending:?}");
-        }
+        let push = Control::ACK.and(Control::PSH);
+        let found =
+            |ending| controls(&answers(&mirror(ending), &segment(80, Control::ACK, b"request")));
+        let answer = |control| (control, Seq(14), b"answer".to_vec());
+        let reset = (Control::RST.and(Control::ACK), Seq(14), vec![]);
+        assert_eq!(found(Ending::Fin), [answer(push.and(Control::FIN))]);
+        assert_eq!(found(Ending::Reset), [answer(Control::ACK), reset]);
+        assert_eq!(found(Ending::None), [answer(push)]);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 mod bench;
 mod capture;
+mod connect;
 mod doctor;
 mod filter;
 mod interfaces;
@@ -19,9 +20,11 @@ mod scan;
 mod send;
 mod simulate;
 mod stat;
+mod survey;
 
 pub(crate) use bench::{BenchArgs, BenchName};
 pub(crate) use capture::{CaptureArgs, DirectionArg};
+pub(crate) use connect::{CloseArg, ConnectArgs, VisitFieldArg};
 pub(crate) use doctor::DoctorArgs;
 pub(crate) use filter::FilterArgs;
 pub(crate) use interfaces::InterfacesArgs;
@@ -32,10 +35,11 @@ pub(crate) use profile::ProfileArgs;
 pub(crate) use read::ReadArgs;
 pub(crate) use replay::{AddressArgs, ReplayArgs};
 pub(crate) use save::{FormatArg, SaveArgs};
-pub(crate) use scan::{FieldArg, ProbeArg, RowsArg, ScanArgs};
+pub(crate) use scan::{FieldArg, ProbeArg, ScanArgs};
 pub(crate) use send::{Count, SendArgs};
 pub(crate) use simulate::{SimulateArg, SimulateArgs};
 pub(crate) use stat::StatArgs;
+pub(crate) use survey::{RowsArg, RunArgs, TargetArgs, WayArgs};
 
 use clap::{Parser, Subcommand, ValueEnum};
 
@@ -69,6 +73,7 @@ pub(crate) enum Command {
     Send(Box<SendArgs>),
     Replay(Box<ReplayArgs>),
     Scan(Box<ScanArgs>),
+    Connect(Box<ConnectArgs>),
     Mirror(MirrorArgs),
     Stat(StatArgs),
     Filter(FilterArgs),

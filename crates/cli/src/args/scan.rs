@@ -1,57 +1,27 @@
-use std::net::IpAddr;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use linerate::scan::Shard;
-use linerate::transmit::Backend;
-use linerate::transmit::pacing::Rate;
 
+use super::{RunArgs, TargetArgs, WayArgs};
 use crate::units;
 
 /// Probe many addresses and ports, in random order and without keeping anything of a probe.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ScanArgs {
-    /// The interface to send from.
-    #[arg(short = 'i', long, value_name = "IF")]
-    pub(crate) interface: String,
-
     /// What to send.
     #[arg(long, value_enum, default_value = "syn")]
     pub(crate) probe: ProbeArg,
-
-    /// The ports to probe: 80,443,8000-8100.
-    #[arg(short = 'p', long, value_name = "PORTS", value_delimiter = ',', value_parser = ports)]
-    pub(crate) ports: Vec<(u16, u16)>,
 
     /// What datagrams say: dns:NAME, ntp, text:..., hex:0102...
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub(crate) payload: String,
 
-    /// Also probe the addresses in this file: a prefix, an address or a range to a line.
-    #[arg(short = 'f', long, value_name = "FILE")]
-    pub(crate) targets_file: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) whom: TargetArgs,
 
-    /// Leave out addresses on this list, beside the reserved ones.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) blocklist: Option<PathBuf>,
-
-    /// Probe reserved addresses, such as 10.0.0.0/8, too: for networks of your own.
-    #[arg(long)]
-    pub(crate) allow_reserved: bool,
-
-    /// How fast: 10000, 2.5Mpps, 100Mbps, or `max`.
-    #[arg(short = 'r', long, value_name = "RATE", default_value = "10000")]
-    pub(crate) rate: Rate,
-
-    /// Send from this address, which is not the host's; the host sees nothing of the answers. One for each family.
-    #[arg(long, value_name = "IP")]
-    pub(crate) own: Vec<IpAddr>,
-
-    /// The ports that probes are from.
-    #[arg(long, value_name = "PORTS", default_value = "61000-65535", value_parser = ports)]
-    pub(crate) source_ports: (u16, u16),
+    #[command(flatten)]
+    pub(crate) way: WayArgs,
 
     /// Times to probe again, after all others, those that have not answered.
     #[arg(long, value_name = "N", default_value = "0")]
@@ -61,21 +31,8 @@ pub(crate) struct ScanArgs {
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = units::duration)]
     pub(crate) cooldown: Duration,
 
-    /// Probe a part of the targets only: 1/4 is the first of four parts. All parts need the same --seed.
-    #[arg(long, value_name = "I/N", value_parser = shard, requires = "seed")]
-    pub(crate) shard: Option<Shard>,
-
-    /// Decides the order of targets; without it, chance does.
-    #[arg(long, value_name = "N")]
-    pub(crate) seed: Option<u64>,
-
-    /// Write answers to this file rather than to standard output.
-    #[arg(short = 'o', long, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
-
-    /// How answers are written.
-    #[arg(long, value_enum, default_value = "csv")]
-    pub(crate) format: RowsArg,
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
 
     /// What is written of an answer: address, port, class, code, from, ttl, size, rtt_us, time.
     #[arg(
@@ -90,30 +47,6 @@ pub(crate) struct ScanArgs {
     /// Write refusals and errors, too, and not only what was looked for.
     #[arg(long)]
     pub(crate) all: bool,
-
-    /// Keep what was done, and how far it is, in this file.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) metadata: Option<PathBuf>,
-
-    /// Go on where the scan stopped whose --metadata and --output these are.
-    #[arg(long, requires = "metadata", requires = "output", conflicts_with = "seed")]
-    pub(crate) resume: bool,
-
-    /// Who scans, and where to complain: an address or URL for the metadata.
-    #[arg(long, value_name = "TEXT")]
-    pub(crate) contact: Option<String>,
-
-    /// The way out of the host: live, xdp, ring, mmsg or socket; without it, the best that works here.
-    #[arg(long, value_name = "NAME")]
-    pub(crate) backend: Option<Backend>,
-
-    /// Send on an interface by which a default route leads, too.
-    #[arg(long)]
-    pub(crate) on_real_network: bool,
-
-    /// Addresses to probe: 203.0.113.0/24, 203.0.113.7, 203.0.113.1-203.0.113.9.
-    #[arg(value_name = "TARGETS", required_unless_present = "targets_file")]
-    pub(crate) targets: Vec<String>,
 }
 
 /// What to send.
@@ -127,15 +60,6 @@ pub(crate) enum ProbeArg {
     Udp,
     /// ICMP echo request.
     Echo,
-}
-
-/// How answers are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum RowsArg {
-    /// Comma-separated values, with a line of names.
-    Csv,
-    /// An object of JSON to a line.
-    Json,
 }
 
 /// A field of an answer.
@@ -162,24 +86,6 @@ pub(crate) enum FieldArg {
     Time,
 }
 
-fn ports(text: &str) -> Result<(u16, u16), String> {
-    let (first, last) = text.split_once('-').unwrap_or((text, text));
-    match (first.parse(), last.parse()) {
-        (Ok(first), Ok(last)) if first <= last => Ok((first, last)),
-        _ => Err(format!("expected ports as in 80 or 8000-8100, found `{text}`")),
-    }
-}
-
-fn shard(text: &str) -> Result<Shard, String> {
-    let parts = text.split_once('/').map(|(index, of)| (index.parse::<u64>(), of.parse::<u64>()));
-    match parts {
-        Some((Ok(index), Ok(of))) if (1..=of).contains(&index) => {
-            Ok(Shard { index: index - 1, of })
-        }
-        _ => Err(format!("expected a part as in 1/4, found `{text}`")),
-    }
-}
-
 const EXAMPLES: &str = "\
 Examples:
   linerate scan -i veth0 -p 80,443 --allow-reserved 10.64.0.0/16
@@ -193,16 +99,3 @@ Examples:
 
 Reserved and private addresses are left out unless --allow-reserved is given. At most 10,000 probes a second are sent unless a
 rate is named. Scan only what you may, tell who you are, and heed those who ask to be left out.";
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ports_and_parts_are_read() {
-        assert_eq!((ports("80"), ports("8000-8100")), (Ok((80, 80)), Ok((8_000, 8_100))));
-        assert!(ports("90-80").is_err() && ports("65536").is_err() && ports("").is_err());
-        assert_eq!(shard("1/4"), Ok(Shard { index: 0, of: 4 }));
-        assert!(shard("0/4").is_err() && shard("5/4").is_err() && shard("1").is_err());
-    }
-}

@@ -1,6 +1,7 @@
 //! One file per command: its flags become a plan, the plan is carried out.
 
 mod capture;
+mod connect;
 mod demo;
 mod doctor;
 mod documents;
@@ -14,6 +15,7 @@ mod scan;
 mod send;
 mod sending;
 mod stat;
+mod survey;
 
 use anyhow::Result;
 
@@ -32,6 +34,7 @@ pub(crate) fn run(command: Command) -> Result<Outcome> {
         Command::Send(args) => send::run(&args),
         Command::Replay(args) => replay::run(&args),
         Command::Scan(args) => scan::run(&args),
+        Command::Connect(args) => connect::run(&args),
         Command::Mirror(args) => mirror::run(&args),
         Command::Stat(args) => stat::run(&args),
         Command::Filter(args) => filter::run(&args),

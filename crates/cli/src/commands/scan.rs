@@ -1,9 +1,8 @@
 //! `linerate scan`: probes of many targets, and who answers.
 
-mod journal;
+mod fields;
 mod plan;
 mod receiver;
-mod rows;
 mod sending;
 
 use std::collections::HashSet;
@@ -17,10 +16,10 @@ use linerate::capture::{self, Interrupt};
 use linerate::scan::Target;
 use linerate::transmit::sink::{self, Config};
 
-use self::journal::Journal;
 use self::plan::Plan;
 use self::receiver::Receiver;
 use self::sending::Sending;
+use super::survey::{self, Journal};
 use crate::args::ScanArgs;
 use crate::exit::Outcome;
 use crate::output;
@@ -62,16 +61,16 @@ impl Shared {
 }
 
 pub(super) fn run(args: &ScanArgs) -> Result<Outcome> {
-    let mut journal = Journal::begin(args)?;
+    let mut journal = Journal::begin(&args.run)?;
     let plan = Plan::new(args, journal.seed)?;
-    journal.describe(args, &plan)?;
+    journal.describe(&args.run, &plan.targets)?;
     let interrupt = Interrupt::new()?;
     let requests = Requests::default();
     requests.watch(interrupt.clone())?;
     let capture = capture::open(&plan.capture(args, interrupt)?)?;
     capture.notes.iter().for_each(output::tell);
     let opened = sink::open_fast(&sink_config(args, &plan))
-        .with_context(|| format!("scan from {}", args.interface))?;
+        .with_context(|| format!("scan from {}", args.way.interface))?;
     opened.notes.iter().for_each(output::tell);
     announce(args, &plan, &journal);
     let shared = Shared::default();
@@ -97,7 +96,7 @@ pub(super) fn run(args: &ScanArgs) -> Result<Outcome> {
     received?;
     sent?;
     ended?;
-    if !is_done && args.metadata.is_some() {
+    if !is_done && args.run.metadata.is_some() {
         output::tell(
             "stopped before the end: the same command with --resume and without --seed goes on",
         );
@@ -107,9 +106,8 @@ pub(super) fn run(args: &ScanArgs) -> Result<Outcome> {
 
 fn sink_config(args: &ScanArgs, plan: &Plan) -> Config {
     Config {
-        interface: args.interface.clone(),
-        // Without a name: of the ones that need no core of their own, unless so many are sent.
-        backend: args.backend.or_else(|| plan.backend(args.rate)),
+        interface: args.way.interface.clone(),
+        backend: survey::backend(&args.way),
         queue: 0,
         slots: SLOTS,
         longest: plan.prober.longest(),
@@ -121,8 +119,8 @@ fn announce(args: &ScanArgs, plan: &Plan, journal: &Journal) {
     output::tell(format_args!(
         "{} targets on {}, rate {}, seed {}",
         grouped(count),
-        args.interface,
-        args.rate,
+        args.way.interface,
+        args.way.rate,
         journal.seed
     ));
     if journal.position > 0 || journal.pass > 0 {

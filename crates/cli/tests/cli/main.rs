@@ -2,12 +2,14 @@
 
 mod bench;
 mod capture;
+mod connect;
 mod disk;
 mod doctor;
 mod documents;
 mod faults;
 mod filter;
 mod host;
+mod mirrored;
 mod oracle;
 mod own;
 mod peers;

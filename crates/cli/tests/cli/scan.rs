@@ -2,60 +2,19 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::net::{IpAddr, Ipv4Addr};
-use std::path::Path;
+use std::net::IpAddr;
 use std::process::Stdio;
-use std::thread;
-use std::time::{Duration, Instant};
 
-use linerate::tcp::mirror::{Behaviour, Ending, Mirror};
-use linerate_lab::{Child, Host, Lab, need};
+use linerate_lab::{Child, Host};
 use tempfile::tempdir;
 
-use crate::support::{Finished, LINERATE, Live, finish, linerate, text};
-
-/// Two hosts, of which `b` answers for 10.64.0.0/16 behind it, and for some neighbours.
-fn lab() -> Option<Lab> {
-    let plan = Lab::plan().host("a").host("b").without_offloads();
-    let lab = need::root().then(|| plan.build().expect("a lab"))?;
-    let route = ["route", "add", "10.64.0.0/16", "via", "10.0.0.2"];
-    finish(lab.host("a").command("ip").args(route)).success();
-    // Neighbour solicitations that the kernel sends when it is asked to are from a link-local address.
-    let address = ["addr", "add", "fe80::1/64", "dev", lab.host("a").interface(), "nodad"];
-    finish(lab.host("a").command("ip").args(address)).success();
-    Some(lab)
-}
-
-const PREFIXES: [&str; 3] = ["10.64.0.0/16", "10.0.0.64/28", "fd00::100/124"];
-
-fn mirror(lab: &Lab, args: &[&str]) -> Live {
-    Live::mirror(lab.host("b"), &[args, &PREFIXES].concat())
-}
+use crate::mirrored::{answering, lab, mirror, rows, wait_for_rows};
+use crate::support::{Finished, LINERATE, finish, linerate, text};
 
 fn scan(host: &Host, args: &[&str]) -> Finished {
     let mut command = host.command(LINERATE);
     command.args(["scan", "-i", host.interface(), "--allow-reserved", "--cooldown", "1s"]);
     finish(command.args(args).stdin(Stdio::null()))
-}
-
-/// The rows behind the line of names, without their order.
-fn rows(csv: &str) -> BTreeSet<String> {
-    let rows: BTreeSet<_> = csv.lines().skip(1).map(str::to_owned).collect();
-    assert_eq!(rows.len() + 1, csv.lines().count(), "each answer once");
-    rows
-}
-
-/// The addresses below 10.64.0.0 + `count` at which a mirror that one of so many has answers.
-fn answering(count: u32, one_of: u32) -> Vec<IpAddr> {
-    let mirror = Mirror::new(Behaviour {
-        mac: [0; 6],
-        ports: vec![],
-        answer: vec![],
-        ending: Ending::Fin,
-        one_of,
-    });
-    let all = (0..count).map(|n| IpAddr::from(Ipv4Addr::from_bits(0x0a40_0000 + n)));
-    all.filter(|address| mirror.answers(*address)).collect()
 }
 
 #[test]
@@ -138,15 +97,6 @@ fn those_who_did_not_answer_are_asked_again_and_no_others() {
     assert_eq!(found, answering(256, 2).len() as u64);
     assert_eq!(done.summary("probes sent"), 256 + 2 * (256 - found));
     mirror.interrupt().success();
-}
-
-fn wait_for_rows(file: &Path, count: usize) {
-    let start = Instant::now();
-    let rows = || fs::read_to_string(file).map_or(0, |text| text.lines().count());
-    while rows() < count {
-        assert!(start.elapsed() < Duration::from_secs(60), "{count} rows do not come");
-        thread::sleep(Duration::from_millis(20));
-    }
 }
 
 #[test]

@@ -253,15 +253,24 @@ pub(crate) fn text(path: &Path) -> &str {
     path.to_str().expect("UTF-8")
 }
 
-/// What tshark finds in the fields of each packet of a file, checksums verified.
+/// What tshark finds in the fields of each packet of a file, checksums verified. Packets of a template are no conversation,
+/// and not looked at as one.
 pub(crate) fn tshark(file: &Path, filter: &str, fields: &[&str]) -> Vec<String> {
+    run_tshark(file, filter, fields, "FALSE")
+}
+
+/// The same of conversations by TCP, which are analysed.
+pub(crate) fn tshark_of_conversations(file: &Path, filter: &str, fields: &[&str]) -> Vec<String> {
+    run_tshark(file, filter, fields, "TRUE")
+}
+
+fn run_tshark(file: &Path, filter: &str, fields: &[&str], analyse: &str) -> Vec<String> {
     let mut command = Command::new("tshark");
     command.args(["-r", text(file), "-Y", filter, "-T", "fields"]);
     for option in ["ip.check_checksum", "tcp.check_checksum", "udp.check_checksum"] {
         command.args(["-o", &format!("{option}:TRUE")]);
     }
-    // Packets of a template are no conversation.
-    command.args(["-o", "tcp.analyze_sequence_numbers:FALSE"]);
+    command.args(["-o", &format!("tcp.analyze_sequence_numbers:{analyse}")]);
     command.args(fields.iter().flat_map(|field| ["-e", field]));
     finish(&mut command).success().stdout.lines().map(str::to_owned).collect()
 }

@@ -2,12 +2,17 @@
 
 use std::time::Duration;
 
+use linerate_base::Timestamp;
+
 use crate::Flow;
 use crate::quote::Trouble;
 
 /// Who uses connections. A connection is known by its number, which is below the most that there may be at once and is
 /// given again only after the connection was told to have ended.
 pub trait Application {
+    /// It is `now`, and stays so for all that is told until this is called again.
+    fn at(&mut self, _now: Timestamp) {}
+
     /// A connection is open. `rtt` is the time from its SYN to the answer, where the peer sends timestamps: in whole
     /// milliseconds.
     fn opened(&mut self, connection: u32, flow: &Flow, rtt: Option<Duration>) -> Next;

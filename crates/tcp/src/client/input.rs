@@ -29,6 +29,7 @@ impl Client {
     /// Takes a batch of frames that came. It is `now`.
     pub fn receive<A: Application>(&mut self, batch: &Batch<'_>, now: Timestamp, app: &mut A) {
         self.tick = tick(now);
+        app.at(now);
         let mut arrivals = Vec::with_capacity(GROUP);
         let mut frames = batch.iter();
         while frames.len() > 0 {

@@ -12,6 +12,7 @@ impl Client {
     /// Does what time asks for. It is `now`.
     pub fn advance<A: Application>(&mut self, now: Timestamp, app: &mut A) {
         self.tick = tick(now);
+        app.at(now);
         while let Some(connection) = self.wheel.due(&mut self.slab, self.tick) {
             self.fire(connection, app);
         }

@@ -9,10 +9,9 @@ use linerate::scan::Class;
 use linerate::transmit::Backend;
 use linerate::transmit::sink::{self, Config};
 
-use super::journal::Journal;
-use super::rows::Rows;
-use super::{Plan, SLOTS, Shared};
-use crate::args::ScanArgs;
+use super::super::survey::{self, Journal, Rows};
+use super::{Plan, SLOTS, Shared, fields};
+use crate::args::{FieldArg, ScanArgs};
 use crate::live::{LiveLine, packets};
 use crate::units::grouped;
 
@@ -28,7 +27,7 @@ pub(super) struct Receiver<'a> {
     plan: &'a Plan,
     shared: &'a Shared,
     source: Box<dyn Source + Send>,
-    rows: Rows,
+    rows: Rows<FieldArg>,
     journal: Journal,
     line: LiveLine,
     kept: Instant,
@@ -47,11 +46,11 @@ impl<'a> Receiver<'a> {
         shared: &'a Shared,
         journal: Journal,
     ) -> Result<Self> {
-        let (rows, known) = Rows::open(args)?;
+        let (rows, known) = Rows::open(&args.run, &args.fields, survey::target)?;
         if let Ok(mut answered) = shared.answered.lock() {
             answered.extend(known);
         }
-        let resets = match args.own.is_empty() {
+        let resets = match args.way.own.is_empty() {
             true => None,
             false => Some(open_resets(args, plan)?),
         };
@@ -105,7 +104,7 @@ impl<'a> Receiver<'a> {
             }
             let is_new = self.shared.answered.lock().is_ok_and(|mut all| all.insert(answer.target));
             if is_new {
-                self.rows.add(&answer)?;
+                self.rows.add(|field| fields::value(&answer, field))?;
             }
         }
         if let Some(sink) = &mut self.resets {
@@ -166,7 +165,7 @@ impl<'a> Receiver<'a> {
 
 fn open_resets(args: &ScanArgs, plan: &Plan) -> Result<Box<dyn Sink + Send>> {
     let config = Config {
-        interface: args.interface.clone(),
+        interface: args.way.interface.clone(),
         backend: Some(Backend::Mmsg),
         queue: 0,
         slots: SLOTS,

@@ -36,7 +36,7 @@ impl Sending<'_> {
             }
             let mut probes = Probes::new(self.plan, self.shared, pass, stop);
             let (report, result) =
-                run_supply(&mut probes, &Pace::new(self.args.rate), &mut *self.sink);
+                run_supply(&mut probes, &Pace::new(self.args.way.rate), &mut *self.sink);
             probes.publish();
             result?;
             if report.end != Some(End::Complete) || self.wait(stop) {

@@ -1,4 +1,4 @@
-//! What a scan did, and how far it is, in a file.
+//! What a run did, and how far it is, in a file.
 
 use std::collections::hash_map::RandomState;
 use std::env;
@@ -7,24 +7,24 @@ use std::hash::{BuildHasher, Hasher};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use linerate::scan::{Shard, Targets};
 use serde::{Deserialize, Serialize};
 
-use super::Plan;
-use crate::args::ScanArgs;
+use crate::args::RunArgs;
 use crate::exit::usage;
 
-/// The metadata of a scan.
+/// The metadata of a run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(super) struct Journal {
+pub(in super::super) struct Journal {
     /// Of linerate.
     version: String,
-    /// As they were typed, of the run that wrote last.
+    /// As they were typed, by whoever wrote last.
     arguments: Vec<String>,
     contact: Option<String>,
     /// RFC 3339, UTC.
     started: String,
     updated: String,
-    pub(super) seed: u64,
+    pub(in super::super) seed: u64,
     /// Part and parts, from 1.
     shard: (u64, u64),
     /// In this part.
@@ -32,27 +32,27 @@ pub(super) struct Journal {
     /// Of all targets and their order.
     fingerprint: u64,
     /// Which time the targets are gone through, from 0, and how many of them were.
-    pub(super) pass: u64,
-    pub(super) position: u64,
-    /// Probes sent by the run that wrote last.
-    pub(super) sent: u64,
-    pub(super) answered: u64,
+    pub(in super::super) pass: u64,
+    pub(in super::super) position: u64,
+    /// Probes sent by whoever wrote last.
+    pub(in super::super) sent: u64,
+    pub(in super::super) answered: u64,
     complete: bool,
     #[serde(skip)]
     path: Option<PathBuf>,
 }
 
 impl Journal {
-    /// That of the scan which goes on, or a new one.
+    /// That of the run which goes on, or a new one.
     ///
     /// # Errors
-    /// When the file cannot be read; of usage, when its scan is complete.
-    pub(super) fn begin(args: &ScanArgs) -> Result<Self> {
+    /// When the file cannot be read; of usage, when its run is complete.
+    pub(in super::super) fn begin(args: &RunArgs) -> Result<Self> {
         let path = args.metadata.clone();
         if let Some(path) = path.as_deref().filter(|_| args.resume) {
             let journal = Self::read(path)?;
             if journal.complete {
-                return Err(usage(format!("--resume: the scan of {} is complete", path.display())));
+                return Err(usage(format!("--resume: the run of {} is complete", path.display())));
             }
             return Ok(journal);
         }
@@ -61,26 +61,26 @@ impl Journal {
     }
 
     fn read(path: &Path) -> Result<Self> {
-        let asked = || format!("go on with the scan of {}", path.display());
+        let asked = || format!("go on with the run of {}", path.display());
         let text = fs::read_to_string(path).with_context(asked)?;
         let journal: Self = serde_json::from_str(&text).with_context(asked)?;
         Ok(Self { path: Some(path.to_owned()), ..journal })
     }
 
-    /// Notes what is probed, and writes it.
+    /// Notes which targets there are, and writes it.
     ///
     /// # Errors
-    /// When the file cannot be written; of usage, when a scan is to go on with other targets.
-    pub(super) fn describe(&mut self, args: &ScanArgs, plan: &Plan) -> Result<()> {
-        let shard = (plan.shard.index + 1, plan.shard.of);
-        let fingerprint = plan.targets.fingerprint();
+    /// When the file cannot be written; of usage, when a run is to go on with other targets.
+    pub(in super::super) fn describe(&mut self, args: &RunArgs, targets: &Targets) -> Result<()> {
+        let part = args.shard.unwrap_or(Shard::WHOLE);
+        let (shard, fingerprint) = ((part.index + 1, part.of), targets.fingerprint());
         if args.resume && (self.fingerprint, self.shard) != (fingerprint, shard) {
             return Err(usage(
-                "--resume: these are other targets than those of the scan that stopped",
+                "--resume: these are other targets than those of the run that stopped",
             ));
         }
         (self.fingerprint, self.shard) = (fingerprint, shard);
-        self.targets = plan.targets.count_in(plan.shard);
+        self.targets = targets.count_in(part);
         self.version = env!("CARGO_PKG_VERSION").into();
         self.arguments = env::args().collect();
         self.contact = args.contact.clone();
@@ -91,7 +91,7 @@ impl Journal {
     ///
     /// # Errors
     /// When the disk does not take it.
-    pub(super) fn write(&mut self) -> Result<()> {
+    pub(in super::super) fn write(&mut self) -> Result<()> {
         self.updated = now();
         let Some(path) = &self.path else { return Ok(()) };
         let asked = || format!("write {}", path.display());
@@ -106,7 +106,7 @@ impl Journal {
     ///
     /// # Errors
     /// As [`write`](Self::write).
-    pub(super) fn end(&mut self, is_complete: bool) -> Result<()> {
+    pub(in super::super) fn end(&mut self, is_complete: bool) -> Result<()> {
         self.complete = is_complete;
         self.write()
     }

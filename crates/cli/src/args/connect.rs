@@ -1,0 +1,122 @@
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+
+use super::{RunArgs, TargetArgs, WayArgs};
+use crate::units;
+
+/// Open connections to many addresses and ports, send a request on each, and keep what is answered.
+///
+/// The connections are those of a TCP of our own, from an address that is not the host's: its stack sees nothing of them.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct ConnectArgs {
+    /// What to send: http, http:/path, tls, tls:NAME, gnutella, hex:0102..., or text:... with \r, \n, \xNN, {address}, {port}
+    /// and {host}. Without it, nothing: some servers speak first.
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
+    pub(crate) request: String,
+
+    /// Bytes of an answer that are enough: the connection ends then.
+    #[arg(long, value_name = "N", default_value = "4096", value_parser = units::bytes)]
+    pub(crate) bytes: u64,
+
+    /// How long a connection lasts at most.
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = units::duration)]
+    pub(crate) time: Duration,
+
+    /// How connections are ended.
+    #[arg(long, value_enum, default_value = "reset")]
+    pub(crate) close: CloseArg,
+
+    #[command(flatten)]
+    pub(crate) whom: TargetArgs,
+
+    #[command(flatten)]
+    pub(crate) way: WayArgs,
+
+    /// Connections to one address at once, at most.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) per_host: Option<u32>,
+
+    /// Connections to one network at once, at most: a /24 of IPv4, a /48 of IPv6.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) per_network: Option<u32>,
+
+    /// Connections at once, at most, with those that ended less than two seconds ago.
+    #[arg(long, value_name = "N", default_value = "1000000", value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
+    pub(crate) at_once: u32,
+
+    /// Times to try again, after all others, those that have not answered.
+    #[arg(long, value_name = "N", default_value = "0")]
+    pub(crate) retries: u32,
+
+    /// How long to wait for answers after the last SYN.
+    #[arg(long, value_name = "TIME", default_value = "3s", value_parser = units::duration)]
+    pub(crate) cooldown: Duration,
+
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+
+    /// What is written of a visit: address, port, outcome, code, connect_ms, first_us, open_us, bytes, data, time.
+    #[arg(
+        long,
+        value_name = "NAMES",
+        value_delimiter = ',',
+        default_value = "address,port,outcome,connect_ms,first_us,open_us,bytes,data,time",
+        value_enum
+    )]
+    pub(crate) fields: Vec<VisitFieldArg>,
+
+    /// Write those who refuse, too, and not only those who accept.
+    #[arg(long)]
+    pub(crate) all: bool,
+}
+
+/// How connections are ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CloseArg {
+    /// At once, by RST: neither side keeps anything.
+    Reset,
+    /// By FIN, and when the other has finished, too.
+    Fin,
+}
+
+/// A field of a visit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub(crate) enum VisitFieldArg {
+    /// The address that was visited.
+    Address,
+    /// The port that was visited.
+    Port,
+    /// finished, enough, reset, timeout or silent; refused, unreachable or full.
+    Outcome,
+    /// The code of an ICMP error.
+    Code,
+    /// Milliseconds from the SYN to its answer.
+    ConnectMs,
+    /// Microseconds from there to the first byte of the answer.
+    FirstUs,
+    /// Microseconds from there to the end.
+    OpenUs,
+    /// Bytes of the answer.
+    Bytes,
+    /// The beginning of the answer: printable ASCII, and the rest, commas and quotes as \xNN.
+    Data,
+    /// When it was over, in seconds since 1970.
+    Time,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  linerate connect -i veth0 --own 10.0.0.99 -p 80 --request http --allow-reserved 10.64.0.0/16
+                                                       what web servers say, in a network of your own
+  linerate connect -i veth0 --own 10.0.0.99 -p 443 --request tls:example.com --format json --allow-reserved 10.64.0.0/16
+                                                       which TLS they speak
+  linerate connect -i veth0 --own 10.0.0.99 -p 22,25 -f list.txt --per-host 1 --per-network 4 --close fin
+                                                       what servers say that speak first, gently
+  linerate connect -i veth0 --own 10.0.0.99 -p 80 -f list.txt --seed 7 --shard 1/4 -o 1.csv --metadata 1.json
+                                                       a quarter of a list; with --resume instead of --seed it goes on
+
+Reserved and private addresses are left out unless --allow-reserved is given. At most 10,000 connections a second are begun
+unless a rate is named. Visit only whom you may, tell who you are, and heed those who ask to be left out.";

@@ -1,0 +1,133 @@
+//! Flags that all commands have which go through many targets.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use linerate::scan::Shard;
+use linerate::transmit::Backend;
+use linerate::transmit::pacing::Rate;
+
+/// Which targets.
+#[derive(Debug, Args)]
+pub(crate) struct TargetArgs {
+    /// The ports: 80,443,8000-8100.
+    #[arg(short = 'p', long, value_name = "PORTS", value_delimiter = ',', value_parser = ports)]
+    pub(crate) ports: Vec<(u16, u16)>,
+
+    /// Also take the addresses in this file: a prefix, an address or a range to a line.
+    #[arg(short = 'f', long, value_name = "FILE")]
+    pub(crate) targets_file: Vec<PathBuf>,
+
+    /// Leave out addresses on this list, beside the reserved ones.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) blocklist: Option<PathBuf>,
+
+    /// Take reserved addresses, such as 10.0.0.0/8, too: for networks of your own.
+    #[arg(long)]
+    pub(crate) allow_reserved: bool,
+
+    /// The targets' addresses: 203.0.113.0/24, 203.0.113.7, 203.0.113.1-203.0.113.9.
+    #[arg(value_name = "TARGETS", required_unless_present = "targets_file")]
+    pub(crate) targets: Vec<String>,
+}
+
+/// By which way, from where, how fast.
+#[derive(Debug, Args)]
+pub(crate) struct WayArgs {
+    /// The interface to send from.
+    #[arg(short = 'i', long, value_name = "IF")]
+    pub(crate) interface: String,
+
+    /// How fast: 10000, 2.5Mpps, 100Mbps, or `max`.
+    #[arg(short = 'r', long, value_name = "RATE", default_value = "10000")]
+    pub(crate) rate: Rate,
+
+    /// Send from this address, which is not the host's; the host sees nothing of the answers. One for each family.
+    #[arg(long, value_name = "IP")]
+    pub(crate) own: Vec<IpAddr>,
+
+    /// The ports to send from.
+    #[arg(long, value_name = "PORTS", default_value = "61000-65535", value_parser = ports)]
+    pub(crate) source_ports: (u16, u16),
+
+    /// The way out of the host: live, xdp, ring, mmsg or socket; without it, the best that works here.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) backend: Option<Backend>,
+
+    /// Send on an interface by which a default route leads, too.
+    #[arg(long)]
+    pub(crate) on_real_network: bool,
+}
+
+/// Which part is done, in which order, and what is kept of it.
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    /// Do a part of the targets only: 1/4 is the first of four parts. All parts need the same --seed.
+    #[arg(long, value_name = "I/N", value_parser = shard, requires = "seed")]
+    pub(crate) shard: Option<Shard>,
+
+    /// Decides the order of targets; without it, chance does.
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+
+    /// Write answers to this file rather than to standard output.
+    #[arg(short = 'o', long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// How answers are written.
+    #[arg(long, value_enum, default_value = "csv")]
+    pub(crate) format: RowsArg,
+
+    /// Keep what was done, and how far it is, in this file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) metadata: Option<PathBuf>,
+
+    /// Go on where the run stopped whose --metadata and --output these are.
+    #[arg(long, requires = "metadata", requires = "output", conflicts_with = "seed")]
+    pub(crate) resume: bool,
+
+    /// Who does this, and where to complain: an address or URL for the metadata.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) contact: Option<String>,
+}
+
+/// How answers are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RowsArg {
+    /// Comma-separated values, with a line of names.
+    Csv,
+    /// An object of JSON to a line.
+    Json,
+}
+
+fn ports(text: &str) -> Result<(u16, u16), String> {
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    match (first.parse(), last.parse()) {
+        (Ok(first), Ok(last)) if first <= last => Ok((first, last)),
+        _ => Err(format!("expected ports as in 80 or 8000-8100, found `{text}`")),
+    }
+}
+
+fn shard(text: &str) -> Result<Shard, String> {
+    let parts = text.split_once('/').map(|(index, of)| (index.parse::<u64>(), of.parse::<u64>()));
+    match parts {
+        Some((Ok(index), Ok(of))) if (1..=of).contains(&index) => {
+            Ok(Shard { index: index - 1, of })
+        }
+        _ => Err(format!("expected a part as in 1/4, found `{text}`")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ports_and_parts_are_read() {
+        assert_eq!((ports("80"), ports("8000-8100")), (Ok((80, 80)), Ok((8_000, 8_100))));
+        assert!(ports("90-80").is_err() && ports("65536").is_err() && ports("").is_err());
+        assert_eq!(shard("1/4"), Ok(Shard { index: 0, of: 4 }));
+        assert!(shard("0/4").is_err() && shard("5/4").is_err() && shard("1").is_err());
+    }
+}

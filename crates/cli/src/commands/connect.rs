@@ -1,0 +1,273 @@
+//! `linerate connect`: a connection to each of many targets, a request, and what is answered.
+
+mod fields;
+mod keeper;
+mod pace;
+mod plan;
+mod progress;
+mod wire;
+
+use std::mem;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use linerate::base::Timestamp;
+use linerate::capture::{self, Interrupt};
+use linerate::scan::visit::{Visit, Visitor, Walk};
+use linerate::tcp::{Client, Counters};
+use linerate::transmit::sink;
+
+use self::keeper::{Keeper, Moment, State};
+use self::pace::Tempo;
+use self::plan::Plan;
+use self::progress::Progress;
+use super::survey::{self, Journal, Rows};
+use crate::args::ConnectArgs;
+use crate::exit::Outcome;
+use crate::output;
+use crate::signals::Requests;
+use crate::units::grouped;
+
+pub(crate) use self::wire::Wire;
+
+/// Moments that wait to be written, at most.
+const MOMENTS: usize = 64;
+/// How long to wait for packets when nothing is due.
+const WAIT: Duration = Duration::from_millis(10);
+/// Visits are handed over to be written after this time, or when there are so many.
+const EVERY: Duration = Duration::from_millis(50);
+const MANY: usize = 4_096;
+/// Visits that may wait to be written.
+const MOST_OVER: usize = 1 << 18;
+
+pub(super) fn run(args: &ConnectArgs) -> Result<Outcome> {
+    let mut journal = Journal::begin(&args.run)?;
+    let plan = Plan::new(args, journal.seed)?;
+    journal.describe(&args.run, &plan.targets)?;
+    let interrupt = Interrupt::new()?;
+    let requests = Requests::default();
+    requests.watch(interrupt.clone())?;
+    let capture = capture::open(&Plan::capture(args, interrupt)?)?;
+    let client = Client::new(plan.client.clone(), Timestamp::EPOCH)?;
+    let opened = sink::open_fast(&Plan::sink(args, client.longest()))
+        .with_context(|| format!("connect from {}", args.way.interface))?;
+    capture.notes.iter().chain(&opened.notes).for_each(output::tell);
+    let mut wire = Wire::new(client, capture.source, opened.sink);
+    let (rows, known) = Rows::open(&args.run, &args.fields, survey::target)?;
+    announce(args, &plan, &journal);
+    let walk = Walk::new(
+        plan.targets.clone(),
+        plan.shard,
+        journal.position,
+        plan.caps.clone(),
+        wire.now(),
+    );
+    // Who has answered matters only where somebody is asked again.
+    let walk = if args.retries > 0 || args.run.resume { walk.without(known) } else { walk };
+    let state = State { pass: journal.pass, position: journal.position, ..State::default() };
+    let mut keeper = Keeper { rows, journal, state };
+    let (moments, to_keep) = sync_channel(MOMENTS);
+    let has_failed = AtomicBool::new(false);
+    let mut round = Round {
+        args,
+        plan: &plan,
+        wire: &mut wire,
+        visitor: Visitor::new(plan.order.clone(), walk),
+        tempo: Tempo::new(args.way.rate)?,
+        moments,
+        over: Vec::new(),
+        handed_over: Instant::now(),
+        state,
+        progress: Progress::new(),
+        is_stopped: &|| requests.stop() || has_failed.load(Ordering::Relaxed),
+    };
+    let began = Instant::now();
+    let (gone, kept) = thread::scope(|scope| {
+        let keeping = scope.spawn(|| {
+            let result = keeper.run(&to_keep);
+            has_failed.store(result.is_err(), Ordering::Relaxed);
+            // Nobody waits for room any more.
+            drop(to_keep);
+            result
+        });
+        let gone = round.all();
+        let (state, counters) = (round.state, round.wire.client.counters());
+        // Nothing more comes.
+        drop(round);
+        let kept = keeping.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        report(state, counters, began.elapsed());
+        (gone, kept)
+    });
+    let is_done = matches!(gone, Ok(true)) && kept.is_ok();
+    let ended = keeper.end(is_done);
+    kept?;
+    if !is_done && args.run.metadata.is_some() {
+        output::tell(
+            "stopped before the end: the same command with --resume and without --seed goes on",
+        );
+    }
+    gone?;
+    ended?;
+    Ok(Outcome::Success)
+}
+
+fn announce(args: &ConnectArgs, plan: &Plan, journal: &Journal) {
+    let count = plan.targets.count_in(plan.shard);
+    output::tell(format_args!(
+        "{} targets on {}, rate {}, seed {}",
+        grouped(count),
+        args.way.interface,
+        args.way.rate,
+        journal.seed
+    ));
+    if journal.position > 0 || journal.pass > 0 {
+        output::tell(format_args!("going on behind target {}", grouped(journal.position)));
+    }
+}
+
+fn report(state: State, counters: Counters, elapsed: Duration) {
+    output::tell(format_args!(
+        "{} connections asked for in {:.1} s, {} opened; {} segments sent again, {} came again",
+        grouped(state.sent),
+        elapsed.as_secs_f64(),
+        grouped(state.opened),
+        grouped(counters.again),
+        grouped(counters.duplicates)
+    ));
+}
+
+/// All visits.
+struct Round<'a> {
+    args: &'a ConnectArgs,
+    plan: &'a Plan,
+    wire: &'a mut Wire,
+    visitor: Visitor,
+    tempo: Tempo,
+    moments: SyncSender<Moment>,
+    /// Visits that are over and not handed over yet, and when some were for the last time.
+    over: Vec<Visit>,
+    handed_over: Instant,
+    state: State,
+    progress: Progress,
+    is_stopped: &'a dyn Fn() -> bool,
+}
+
+impl Round<'_> {
+    /// Visits all targets, and those who did not answer again. True when it came to the end.
+    fn all(&mut self) -> Result<bool> {
+        let gone = self.passes();
+        match gone {
+            Ok(true) => self.state.position = self.visitor.walk().count(),
+            _ => self.state.position = self.visitor.walk().settled(),
+        }
+        self.take();
+        self.leave();
+        // Where nobody takes it any more there was an error, which is told by whom it befell.
+        let _ = self.moments.send(Moment { visits: mem::take(&mut self.over), state: self.state });
+        gone
+    }
+
+    fn passes(&mut self) -> Result<bool> {
+        let retries = u64::from(self.args.retries);
+        for pass in self.state.pass..=retries {
+            if pass > self.state.pass {
+                let now = self.wire.now();
+                self.visitor.walk().again(now);
+                self.state.pass = pass;
+            }
+            if !self.pass(pass == retries)? {
+                return Ok(false);
+            }
+        }
+        self.wire.flush()?;
+        Ok(true)
+    }
+
+    /// Goes through the targets once, and waits for answers; the last time, until all connections have ended.
+    fn pass(&mut self, is_last: bool) -> Result<bool> {
+        let mut asked = Instant::now();
+        while !(self.is_stopped)() {
+            let wait = self.wait();
+            self.wire.turn(wait, &mut self.visitor)?;
+            if self.ask()? > 0 {
+                asked = Instant::now();
+            }
+            self.hand_over();
+            self.draw();
+            let is_over = self.visitor.walk().is_done() && asked.elapsed() >= self.args.cooldown;
+            if is_over && (!is_last || self.visitor.open() == 0) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// How long the next turn may wait for packets.
+    fn wait(&mut self) -> Duration {
+        match self.has_room() && !self.visitor.walk().is_done() {
+            true => self.tempo.wait().min(WAIT),
+            false => WAIT,
+        }
+    }
+
+    /// False where there are as many connections as there may be, or answers cannot be written as quickly as they come.
+    fn has_room(&self) -> bool {
+        let is_full = self.wire.client.connections() >= self.args.at_once as usize;
+        self.over.len() < MOST_OVER && !is_full
+    }
+
+    /// Asks for the connections that are due.
+    fn ask(&mut self) -> Result<u64> {
+        if !self.has_room() {
+            return Ok(0);
+        }
+        let Self { wire, visitor, tempo, plan, .. } = self;
+        tempo.catch_up();
+        let asked = wire.ask(|now| {
+            let target = tempo.is_due().then(|| visitor.walk().next(now))??;
+            tempo.asked(target);
+            let (local, port) = plan.doors.to(target);
+            Some((local, port, (target.address, target.port).into()))
+        })?;
+        self.state.sent += asked;
+        Ok(asked)
+    }
+
+    /// Takes note of what happened.
+    fn take(&mut self) {
+        let all = self.args.all;
+        self.over.extend(self.visitor.take().into_iter().filter(|v| all || v.outcome.was_open()));
+        self.state.opened = self.wire.client.counters().opened;
+    }
+
+    /// Has those who keep it write what happened, some times a second.
+    fn hand_over(&mut self) {
+        self.take();
+        if self.handed_over.elapsed() < EVERY && self.over.len() < MANY {
+            return;
+        }
+        self.handed_over = Instant::now();
+        self.state.position = self.visitor.walk().settled();
+        let moment = Moment { visits: mem::take(&mut self.over), state: self.state };
+        if let Err(TrySendError::Full(moment)) = self.moments.try_send(moment) {
+            self.over = moment.visits;
+        }
+    }
+
+    /// Ends what is open: nobody shall wait for us. Visits that end so are not told, and are made again if the run goes on.
+    fn leave(&mut self) {
+        for connection in self.visitor.connections() {
+            self.wire.client.abort(connection, &mut self.visitor);
+        }
+        // Where the interface is down they wait in vain.
+        let _ = self.wire.turn(Duration::ZERO, &mut self.visitor).and_then(|()| self.wire.flush());
+    }
+
+    fn draw(&mut self) {
+        let left = self.visitor.walk().count() - self.visitor.walk().position();
+        self.progress.at(&self.state, self.visitor.open(), left);
+    }
+}

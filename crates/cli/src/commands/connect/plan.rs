@@ -1,0 +1,152 @@
+//! What the flags mean together.
+
+use std::net::{IpAddr, SocketAddr};
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+use anyhow::Result;
+use linerate::base::LinkType;
+use linerate::capture::{self, Directions, Interrupt, Owned};
+use linerate::scan::visit::{Caps, Ending, Order, Request};
+use linerate::scan::{Shard, Target, Targets};
+use linerate::tcp::{Config, Flow, Key, Local};
+use linerate::transmit::template::Surroundings;
+use linerate::transmit::{Outlet, sink};
+
+use crate::args::{CloseArg, ConnectArgs};
+use crate::commands::survey;
+use crate::exit::usage;
+
+/// Who is visited, and how.
+pub(super) struct Plan {
+    pub(super) targets: Targets,
+    pub(super) shard: Shard,
+    pub(super) order: Order,
+    pub(super) caps: Caps,
+    pub(super) client: Config,
+    pub(super) doors: Doors,
+}
+
+/// Frames that can wait for the device.
+const SLOTS: usize = 4_096;
+/// Bytes of memory for packets that came: what is not taken in time comes again.
+const BUFFER: u64 = 64 << 20;
+/// Room for connections beyond the most at once, whose SYNs were under way when these were reached.
+const UNDER_WAY: usize = 1 << 20;
+/// The smallest and the largest window, in bytes: that of a common OS, and what bounds the data under way.
+const WINDOWS: RangeInclusive<u64> = (64 << 10)..=(4 << 20);
+
+impl Plan {
+    pub(super) fn new(args: &ConnectArgs, seed: u64) -> Result<Self> {
+        let request = Request::parse(&args.request, args.run.contact.as_deref())
+            .map_err(|error| usage(format!("--request: {error}")))?;
+        if args.whom.ports.is_empty() {
+            return Err(usage("--ports names none: to which ports?"));
+        }
+        if args.way.own.is_empty() {
+            return Err(usage(
+                "--own: from which address? It must not be the host's, whose stack would end the connections",
+            ));
+        }
+        let outlet = survey::outlet(&args.way)?;
+        let targets = survey::targets(&args.whom, &args.whom.ports, seed)?;
+        let (locals, doors) = origin(args, &targets, &outlet)?;
+        let order = Order {
+            request,
+            enough: args.bytes.max(1),
+            keep: usize::try_from(args.bytes).unwrap_or(usize::MAX),
+            ending: match args.close {
+                CloseArg::Reset => Ending::Reset,
+                CloseArg::Fin => Ending::Fin,
+            },
+        };
+        Ok(Self {
+            targets,
+            shard: args.run.shard.unwrap_or(Shard::WHOLE),
+            order,
+            caps: Caps::new(args.per_host, args.per_network),
+            client: Config {
+                connections: args.at_once as usize + UNDER_WAY,
+                window: args.bytes.clamp(*WINDOWS.start(), *WINDOWS.end()) as u32,
+                mtu: (outlet.longest() - 14).min(1_500) as u16,
+                lifetime: args.time.max(Duration::from_millis(1)),
+                partial_checksums: true,
+                ..Config::new(locals, survey::key())
+            },
+            doors,
+        })
+    }
+
+    /// What to capture: packets to the owned addresses.
+    pub(super) fn capture(args: &ConnectArgs, interrupt: Interrupt) -> Result<capture::Config> {
+        let own: Vec<_> = args.way.own.iter().map(|address| (*address).into()).collect();
+        let mut config = capture::Config::new(&args.way.interface, interrupt);
+        config.link_type = Some(LinkType::ETHERNET);
+        config.promiscuous = false;
+        config.immediate = true;
+        config.direction = Directions::In;
+        config.buffer = BUFFER;
+        config.owned = Some(Owned::new(&own)?);
+        Ok(config)
+    }
+
+    /// By which way to send.
+    pub(super) fn sink(args: &ConnectArgs, longest: usize) -> sink::Config {
+        sink::Config {
+            interface: args.way.interface.clone(),
+            backend: survey::backend(&args.way),
+            queue: 0,
+            slots: SLOTS,
+            longest,
+        }
+    }
+}
+
+/// From which address and port a target is visited: always the same ones, so that a SYN that is sent again is the same.
+#[derive(Debug)]
+pub(super) struct Doors {
+    ipv4: Option<(usize, IpAddr)>,
+    ipv6: Option<(usize, IpAddr)>,
+    ports: RangeInclusive<u16>,
+    key: Key,
+}
+
+impl Doors {
+    /// The number of the local address, and the port.
+    ///
+    /// # Panics
+    /// For a target of a family that there were none of.
+    pub(super) fn to(&self, target: Target) -> (usize, u16) {
+        let door = if target.address.is_ipv4() { self.ipv4 } else { self.ipv6 };
+        let (local, address) = door.expect("an address of the target's family");
+        let remote = SocketAddr::new(target.address, target.port);
+        let mac = self.key.mac(&Flow { local: SocketAddr::new(address, 0), remote });
+        let count = u64::from(*self.ports.end() - *self.ports.start()) + 1;
+        (local, *self.ports.start() + (mac.0 % count) as u16)
+    }
+}
+
+/// The client's addresses, one for each family that there are targets of.
+fn origin(args: &ConnectArgs, targets: &Targets, outlet: &Outlet) -> Result<(Vec<Local>, Doors)> {
+    let (ipv4, ipv6) = targets.examples();
+    let (first, last) = args.way.source_ports;
+    let mut locals = Vec::new();
+    let mut door = |target: Option<IpAddr>| -> Result<Option<(usize, IpAddr)>> {
+        let Some(target) = target else { return Ok(None) };
+        let mut own = args.way.own.iter();
+        let address = own.find(|own| own.is_ipv4() == target.is_ipv4()).copied();
+        let address = address.ok_or_else(|| {
+            usage("--own: there are targets of both families, and addresses of one only")
+        })?;
+        locals.push(Local {
+            address,
+            ports: first..=last,
+            mac: outlet.mac(),
+            next_hop: survey::next_hop(outlet, target)?,
+        });
+        Ok(Some((locals.len() - 1, address)))
+    };
+    let (ipv4, ipv6) = (door(ipv4.map(IpAddr::V4))?, door(ipv6.map(IpAddr::V6))?);
+    let doors = Doors { ipv4, ipv6, ports: first..=last, key: Key::new(survey::key()) };
+    Ok((locals, doors))
+}

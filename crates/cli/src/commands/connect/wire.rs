@@ -1,0 +1,99 @@
+//! The client between a way in and a way out.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use linerate::base::{Result, Sink, Source, Timestamp};
+use linerate::sys::clock::{self, CycleClock};
+use linerate::tcp::{Application, Client};
+
+/// SYNs that are handed over together.
+const BATCH: usize = 256;
+
+/// A client, the packets that it gets and those that it sends.
+pub(crate) struct Wire {
+    pub(crate) client: Client,
+    source: Box<dyn Source + Send>,
+    sink: Box<dyn Sink + Send>,
+    clock: Clock,
+}
+
+/// From where a connection begins, and to whom: the number of the local address, its port, the other end.
+pub(crate) type Ends = (usize, u16, SocketAddr);
+
+impl Wire {
+    pub(crate) fn new(
+        client: Client,
+        source: Box<dyn Source + Send>,
+        sink: Box<dyn Sink + Send>,
+    ) -> Self {
+        Self { client, source, sink, clock: Clock::new() }
+    }
+
+    /// Takes what came, waiting at most `wait` for it, does what time asks for, and sends what is to be sent.
+    ///
+    /// # Errors
+    /// When the interface is gone or down.
+    pub(crate) fn turn(&mut self, wait: Duration, app: &mut impl Application) -> Result<()> {
+        let batch = self.source.next_batch(wait)?;
+        let now = self.clock.now();
+        if let Some(batch) = batch {
+            self.client.receive(&batch, now, app);
+        }
+        self.client.advance(now, app);
+        self.client.transmit(&mut self.sink, app)?;
+        Ok(())
+    }
+
+    /// Asks for connections, as long as `next` names ends and there is room. Returns how many.
+    ///
+    /// # Errors
+    /// As [`turn`](Self::turn).
+    pub(crate) fn ask(&mut self, mut next: impl FnMut(Timestamp) -> Option<Ends>) -> Result<u64> {
+        let now = self.clock.now();
+        let mut count = 0;
+        loop {
+            let mut slots = self.sink.acquire(BATCH)?;
+            let before = slots.room();
+            while slots.room() > 0
+                && let Some((local, port, remote)) = next(now)
+            {
+                slots.push(|slot| self.client.syn(slot, local, port, remote, now));
+            }
+            let (asked, is_full) = (before - slots.room(), slots.room() == 0);
+            if asked > 0 {
+                self.sink.submit()?;
+            }
+            count += asked as u64;
+            if asked == 0 || !is_full {
+                return Ok(count);
+            }
+        }
+    }
+
+    /// Waits until nothing is left to be sent.
+    ///
+    /// # Errors
+    /// As [`turn`](Self::turn).
+    pub(crate) fn flush(&mut self) -> Result<()> {
+        self.sink.flush(&mut || false)
+    }
+
+    /// What time it is.
+    pub(crate) fn now(&mut self) -> Timestamp {
+        self.clock.now()
+    }
+}
+
+/// The time of day: by the processor's counter, where it has one.
+struct Clock(Option<CycleClock>);
+
+impl Clock {
+    fn new() -> Self {
+        Self(CycleClock::realtime().ok())
+    }
+
+    fn now(&mut self) -> Timestamp {
+        Timestamp::from_nanos(self.0.as_mut().map_or_else(clock::realtime, CycleClock::now))
+    }
+}

@@ -1,0 +1,194 @@
+//! What was found, a line each, with the fields that were asked for.
+
+use std::collections::HashMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use clap::ValueEnum;
+use linerate::scan::Target;
+use serde_json::{Map, Value};
+
+use crate::args::{RowsArg, RunArgs};
+
+/// Where it is written. `F` are the fields that there may be.
+pub(in super::super) struct Rows<F> {
+    out: BufWriter<Box<dyn Write + Send>>,
+    format: RowsArg,
+    fields: Vec<F>,
+}
+
+impl<F: ValueEnum + Copy> Rows<F> {
+    /// Opens the output, and tells what `read` makes of the lines that are there already, where a run goes on.
+    ///
+    /// # Errors
+    /// When the file cannot be made or read.
+    pub(in super::super) fn open<T>(
+        args: &RunArgs,
+        fields: &[F],
+        read: impl Fn(&Line) -> Option<T>,
+    ) -> Result<(Self, Vec<T>)> {
+        let (format, fields) = (args.format, fields.to_vec());
+        let (mut known, mut is_begun) = (Vec::new(), false);
+        let out: Box<dyn Write + Send> = match &args.output {
+            None => Box::new(io::stdout()),
+            Some(path) if args.resume => {
+                let text = whole_lines(path)?;
+                is_begun = !text.is_empty();
+                known = lines(&text, format).iter().filter_map(read).collect();
+                let asked = || format!("go on with {}", path.display());
+                let file = OpenOptions::new().append(true).create(true).open(path);
+                let file = file.with_context(asked)?;
+                // A line that was cut off would spoil the next one.
+                file.set_len(text.len() as u64).with_context(asked)?;
+                Box::new(file)
+            }
+            Some(path) => {
+                Box::new(File::create(path).with_context(|| format!("write {}", path.display()))?)
+            }
+        };
+        let mut rows = Self { out: BufWriter::new(out), format, fields };
+        if format == RowsArg::Csv && !is_begun {
+            rows.line(&rows.fields.iter().map(name).collect::<Vec<_>>().join(","))?;
+        }
+        Ok((rows, known))
+    }
+
+    /// Writes a line of what `value` tells of each field.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(in super::super) fn add(&mut self, value: impl Fn(F) -> Value) -> Result<()> {
+        let line = line(self.format, &self.fields, value);
+        self.line(&line)
+    }
+
+    fn line(&mut self, line: &str) -> Result<()> {
+        writeln!(self.out, "{line}").context("write what was found")
+    }
+
+    /// Makes everything visible.
+    ///
+    /// # Errors
+    /// As [`add`](Self::add).
+    pub(in super::super) fn flush(&mut self) -> Result<()> {
+        self.out.flush().context("write what was found")
+    }
+}
+
+fn name<F: ValueEnum>(field: &F) -> String {
+    let value = field.to_possible_value();
+    value.map_or_else(String::new, |value| value.get_name().to_owned())
+}
+
+fn line<F: ValueEnum + Copy>(format: RowsArg, fields: &[F], value: impl Fn(F) -> Value) -> String {
+    let fields = fields.iter();
+    match format {
+        RowsArg::Csv => fields.map(|field| bare(&value(*field))).collect::<Vec<_>>().join(","),
+        RowsArg::Json => {
+            let object: Map<_, _> = fields.map(|field| (name(field), value(*field))).collect();
+            Value::Object(object).to_string()
+        }
+    }
+}
+
+/// Without quotes; no value has commas or ends of lines.
+fn bare(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// A line that was written before: its values by their fields' names.
+pub(in super::super) struct Line(HashMap<String, String>);
+
+impl Line {
+    fn of_csv(names: &str, line: &str) -> Self {
+        Self(names.split(',').map(str::to_owned).zip(line.split(',').map(str::to_owned)).collect())
+    }
+
+    fn of_json(line: &str) -> Self {
+        let object: Map<_, _> = serde_json::from_str(line).unwrap_or_default();
+        Self(object.into_iter().map(|(name, value)| (name, bare(&value))).collect())
+    }
+
+    /// The value of this field, if it was among them.
+    pub(in super::super) fn value(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str)
+    }
+}
+
+/// The target of a line with the fields `address` and, where there are ports, `port`.
+pub(in super::super) fn target(line: &Line) -> Option<Target> {
+    let port = line.value("port").map_or(Some(0), |port| port.parse().ok())?;
+    Some(Target { address: line.value("address")?.parse().ok()?, port })
+}
+
+/// The lines of a file that are whole; none where there is no file.
+fn whole_lines(path: &Path) -> Result<String> {
+    let mut text = match fs::read_to_string(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+        read => read.with_context(|| format!("go on with {}", path.display()))?,
+    };
+    text.truncate(text.rfind('\n').map_or(0, |end| end + 1));
+    Ok(text)
+}
+
+/// The lines of an output of this form.
+fn lines(text: &str, format: RowsArg) -> Vec<Line> {
+    let mut lines = text.lines();
+    match format {
+        RowsArg::Csv => {
+            let names = lines.next().unwrap_or_default();
+            lines.map(|line| Line::of_csv(names, line)).collect()
+        }
+        RowsArg::Json => lines.map(Line::of_json).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+    enum Field {
+        Class,
+        Port,
+        Address,
+    }
+
+    #[test]
+    fn lines_read_back_whatever_the_form() {
+        let fields = [Field::Class, Field::Port, Field::Address];
+        let value = |field| match field {
+            Field::Class => Value::Null,
+            Field::Port => json!(80),
+            Field::Address => json!("192.0.2.7"),
+        };
+        let expected = Target { address: "192.0.2.7".parse().unwrap(), port: 80 };
+        let csv = line(RowsArg::Csv, &fields, value);
+        assert_eq!(csv, ",80,192.0.2.7");
+        let json = line(RowsArg::Json, &fields, value);
+        for (format, text) in
+            [(RowsArg::Csv, format!("class,port,address\n{csv}\n")), (RowsArg::Json, json + "\n")]
+        {
+            let found: Vec<_> = lines(&text, format).iter().filter_map(target).collect();
+            assert_eq!(found, [expected], "{format:?}");
+        }
+    }
+
+    #[test]
+    fn what_names_no_target_is_passed_over() {
+        for (format, text) in
+            [(RowsArg::Csv, "address,port\nx,80\n10.0.0.1\n"), (RowsArg::Json, "[1]\n{}\n")]
+        {
+            let targets = lines(text, format).iter().filter_map(target).collect::<Vec<_>>();
+            let bare = Target { address: [10, 0, 0, 1].into(), port: 0 };
+            assert!(targets.iter().all(|target| *target == bare), "{targets:?}");
+        }
+    }
+}

@@ -1,0 +1,376 @@
+//! Visits of prefixes of which a mirror is every address, of nginx, and of servers that behave badly.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use linerate_lab::{Child, Host, Lab, disk, need};
+use tempfile::{TempDir, tempdir};
+
+use crate::mirrored::{answering, lab, mirror, rows, wait_for_rows};
+use crate::support::{
+    COMPLAINTS, Finished, LINERATE, Live, finish, linerate, start, text, tshark_of_conversations,
+    wait,
+};
+
+const OWN: [&str; 4] = ["--own", "10.0.0.99", "--own", "fd00::99"];
+
+fn command(host: &Host, args: &[&str]) -> Command {
+    let mut command = host.command(LINERATE);
+    command.args(["connect", "-i", host.interface(), "--allow-reserved", "--cooldown", "1s"]);
+    command.args(OWN).args(args).stdin(Stdio::null());
+    command
+}
+
+fn connect(host: &Host, args: &[&str]) -> Finished {
+    finish(&mut command(host, args))
+}
+
+/// A folder with an answer in it, as `--answer` wants it.
+fn answer(bytes: &[u8]) -> (TempDir, String) {
+    let folder = tempdir().expect("a folder");
+    let file = folder.path().join("answer");
+    fs::write(&file, bytes).expect("written");
+    let name = text(&file).to_owned();
+    (folder, name)
+}
+
+#[test]
+fn all_who_accept_are_visited_once_and_nobody_else() {
+    let Some(lab) = lab() else { return };
+    let (_folder, file) = answer(b"hello");
+    let mirror = mirror(&lab, &["-p", "80", "--one-of", "10", "--answer", &file]);
+    let args =
+        ["-p", "80,81", "--fields", "address,port,outcome,bytes,data", "-r", "20000", "--all"];
+    let request = ["--request", "http", "10.64.0.0/20"];
+    let done = connect(lab.host("a"), &[&args[..], &request].concat()).success();
+    let answering = answering(1 << 12, 10);
+    let lines = answering.iter().flat_map(|address| {
+        [format!("{address},80,finished,5,hello"), format!("{address},81,refused,0,")]
+    });
+    let expected: BTreeSet<_> = lines.collect();
+    assert!(expected.len() > 600, "{}", expected.len());
+    assert_eq!(rows(&done.stdout), expected, "{}", done.stderr);
+    assert_eq!(done.summary("connections asked for"), 1 << 13);
+    assert_eq!(done.summary("opened"), answering.len() as u64);
+    mirror.interrupt().success();
+}
+
+#[test]
+fn every_end_is_told_as_it_was() {
+    let Some(lab) = lab() else { return };
+    let (_folder, file) = answer(&[b'x'; 3_000]);
+    for (ending, close, bytes, outcome) in [
+        ("fin", "reset", "4096", "finished,3000"),
+        ("fin", "fin", "4096", "finished,3000"),
+        ("fin", "reset", "3000", "enough,3000"),
+        ("reset", "reset", "4096", "reset,3000"),
+        ("none", "fin", "3000", "enough,3000"),
+        ("none", "reset", "4096", "timeout,3000"),
+    ] {
+        let mirror = mirror(&lab, &["--ending", ending, "--answer", &file]);
+        let args = ["--request", "text:x", "--close", close, "--bytes", bytes, "--time", "500ms"];
+        for prefix in ["10.0.0.64/28", "fd00::100/124"] {
+            let more = ["-p", "80", "--fields", "address,outcome,bytes", prefix];
+            let found =
+                rows(&connect(lab.host("a"), &[&args[..], &more].concat()).success().stdout);
+            assert_eq!(found.len(), 16, "{ending} {close} {prefix}");
+            assert!(found.iter().all(|row| row.ends_with(outcome)), "{ending} {close} {found:?}");
+        }
+        mirror.interrupt().success();
+    }
+}
+
+#[test]
+fn times_of_the_phases_are_told() {
+    let Some(lab) = lab() else { return };
+    let (_folder, file) = answer(b"a,b\r\n");
+    let mirror = mirror(&lab, &["--answer", &file]);
+    let args = ["-p", "80", "--request", "http", "--format", "json", "10.64.0.0/24"];
+    let done = connect(lab.host("a"), &args).success();
+    let lines: Vec<serde_json::Value> =
+        done.stdout.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(lines.len(), 256, "{}", done.stderr);
+    for line in &lines {
+        assert_eq!((&line["outcome"], &line["data"]), (&"finished".into(), &r"a\x2cb\r\n".into()));
+        let number = |name: &str| line[name].as_u64().unwrap_or_else(|| panic!("{name}: {line}"));
+        assert!(number("connect_ms") < 60_000, "{line}");
+        assert!(number("first_us") <= number("open_us"), "{line}");
+    }
+    mirror.interrupt().success();
+}
+
+#[test]
+fn parts_make_the_whole_and_caps_leave_nobody_out() {
+    let Some(lab) = lab() else { return };
+    let (_folder, file) = answer(b"hello");
+    let mirror = mirror(&lab, &["--ending", "none", "--answer", &file]);
+    let mut all = BTreeSet::new();
+    for part in ["1/3", "2/3", "3/3"] {
+        let args = ["-p", "1-8", "--seed", "7", "--fields", "address,port", "--shard", part];
+        let caps =
+            ["--per-host", "2", "--per-network", "7", "--request", "text:x", "--time", "50ms"];
+        let whom = ["10.64.0.0/28"];
+        let done = connect(lab.host("a"), &[&args[..], &caps, &whom].concat()).success();
+        let found = rows(&done.stdout);
+        assert!((42..=43).contains(&found.len()), "{part}: {}", found.len());
+        assert!(all.is_disjoint(&found));
+        all.extend(found);
+    }
+    assert_eq!(all.len(), 128);
+    mirror.interrupt().success();
+}
+
+#[test]
+fn those_who_did_not_answer_are_asked_again_and_no_others() {
+    let Some(lab) = lab() else { return };
+    let mirror = mirror(&lab, &["--one-of", "2"]);
+    let args = ["-p", "80", "--retries", "2", "--time", "100ms", "10.64.0.0/24"];
+    let done = connect(lab.host("a"), &args).success();
+    let found = rows(&done.stdout).len() as u64;
+    assert_eq!(found, answering(256, 2).len() as u64);
+    assert_eq!(done.summary("connections asked for"), 256 + 2 * (256 - found));
+    mirror.interrupt().success();
+}
+
+/// Where a run writes, as its arguments.
+fn kept(rows: &Path, meta: &Path) -> [String; 4] {
+    ["-o", text(rows), "--metadata", text(meta)].map(str::to_owned)
+}
+
+const SLOWLY: [&str; 6] = ["-p", "80", "-r", "1000", "--request", "http"];
+
+#[test]
+fn a_run_that_was_killed_goes_on_and_visits_each_target_once() {
+    let Some(lab) = lab() else { return };
+    let (_folder, file) = answer(b"hello");
+    let mirror = mirror(&lab, &["--answer", &file]);
+    let folder = tempdir().expect("a folder");
+    let (rows_file, meta) = (folder.path().join("rows.csv"), folder.path().join("meta.json"));
+    let kept = kept(&rows_file, &meta);
+    let kept: Vec<_> = kept.iter().map(String::as_str).collect();
+    let args = [&SLOWLY[..], &kept, &["10.64.0.0/20"]].concat();
+    let a = lab.host("a");
+    let mut killed = command(a, &[&args[..], &["--seed", "5"]].concat());
+    killed.stdout(Stdio::null()).stderr(Stdio::null());
+    let child = Child::start(killed).expect("linerate starts");
+    wait_for_rows(&rows_file, 2_000);
+    drop(child);
+    let done = connect(a, &[&args[..], &["--resume"]].concat()).success();
+    assert_eq!(rows(&fs::read_to_string(&rows_file).expect("rows")).len(), 1 << 12);
+    let sent = done.summary("connections asked for");
+    assert!(sent < 4_096, "it began anew: {}", done.stderr);
+    let again = connect(a, &[&args[..], &["--resume"]].concat());
+    assert_eq!(again.code(), 2);
+    assert!(again.stderr.contains("is complete"), "{again:?}");
+    mirror.interrupt().success();
+}
+
+#[test]
+fn a_run_whose_link_was_down_goes_on_when_it_is_back() {
+    let Some(lab) = lab() else { return };
+    let mirror = mirror(&lab, &[]);
+    let folder = tempdir().expect("a folder");
+    let (rows_file, meta) = (folder.path().join("rows.csv"), folder.path().join("meta.json"));
+    let kept = kept(&rows_file, &meta);
+    let kept: Vec<_> = kept.iter().map(String::as_str).collect();
+    let args =
+        [&SLOWLY[..], &["--time", "100ms"], &kept, &["10.0.0.64/28", "10.64.0.0/20"]].concat();
+    let a = lab.host("a");
+    let running = start(command(a, &[&args[..], &["--seed", "5"]].concat()));
+    wait_for_rows(&rows_file, 1_000);
+    a.set_link_up(false).expect("down");
+    let stopped = wait(running);
+    assert_eq!(stopped.code(), 1);
+    assert!(stopped.stderr.contains("--resume"), "{stopped:?}");
+    a.set_link_up(true).expect("up");
+    let route = ["route", "add", "10.64.0.0/16", "via", "10.0.0.2"];
+    finish(a.command("ip").args(route)).success();
+    connect(a, &[&args[..], &["--resume"]].concat()).success();
+    assert_eq!(rows(&fs::read_to_string(&rows_file).expect("rows")).len(), (1 << 12) + 16);
+    mirror.interrupt().success();
+}
+
+#[test]
+fn a_run_whose_disk_was_full_goes_on_when_there_is_room() {
+    let Some(lab) = lab() else { return };
+    let (_folder, file) = answer(&[b'x'; 1_000]);
+    let mirror = mirror(&lab, &["--answer", &file]);
+    let folder = tempdir().expect("a folder");
+    let (rows_file, meta) = (folder.path().join("rows.csv"), folder.path().join("meta.json"));
+    let ballast = folder.path().join("ballast");
+    let kept = kept(&rows_file, &meta);
+    let kept: Vec<_> = kept.iter().map(String::as_str).collect();
+    let args = [&SLOWLY[..], &kept, &["10.64.0.0/21"]].concat();
+    let a = lab.host("a");
+    disk::with_small_disk(folder.path(), 4 << 20, || {
+        fs::write(&ballast, vec![0; 3 << 20]).expect("written");
+        let stopped = connect(a, &[&args[..], &["--seed", "5"]].concat());
+        assert_eq!(stopped.code(), 1, "{}", stopped.stderr);
+        assert!(stopped.stderr.contains("No space left"), "{}", stopped.stderr);
+        fs::remove_file(&ballast).expect("removed");
+        connect(a, &[&args[..], &["--resume"]].concat()).success();
+        assert_eq!(rows(&fs::read_to_string(&rows_file).expect("rows")).len(), 1 << 11);
+    })
+    .expect("a small disk");
+    mirror.interrupt().success();
+}
+
+#[test]
+fn bad_lines_of_a_list_are_told_and_blocked_addresses_left_out() {
+    let Some(lab) = lab() else { return };
+    let mirror = mirror(&lab, &[]);
+    let folder = tempdir().expect("a folder");
+    let (list, blocked) = (folder.path().join("list"), folder.path().join("blocked"));
+    fs::write(&list, "10.64.1.0/30\nnobody\n10.64.2.1 # one\n").expect("written");
+    fs::write(&blocked, "10.64.1.1\n").expect("written");
+    let args = ["-p", "80", "--fields", "address", "--time", "100ms"];
+    let lists = ["-f", text(&list), "--blocklist", text(&blocked)];
+    let done = connect(lab.host("a"), &[&args[..], &lists].concat()).success();
+    assert!(done.stderr.contains("line 2: `nobody` is no address"), "{done:?}");
+    let found: Vec<_> = rows(&done.stdout).into_iter().collect();
+    assert_eq!(found, ["10.64.1.0", "10.64.1.2", "10.64.1.3", "10.64.2.1"]);
+    mirror.interrupt().success();
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_in_words() {
+    let refused = |args: &[&str]| {
+        let done = linerate([&["connect", "-i", "lo"], args].concat());
+        (done.code(), done.stderr)
+    };
+    let own = ["--own", "127.0.0.9"];
+    let (code, said) = refused(&[&own[..], &["-p", "80", "10.0.0.0/24"]].concat());
+    assert!(code == 1 && said.contains("--allow-reserved"), "{said}");
+    for (args, word) in [
+        (&["10.0.0.1"][..], "--ports"),
+        (&["-p", "80", "10.0.0.1"], "--own"),
+        (&["-p", "80", "--request", "ftp", "10.0.0.1"], "http:/path"),
+        (&["-p", "80", "--per-host", "0", "10.0.0.1"], "--per-host"),
+        (&["-p", "80", "--shard", "1/2", "10.0.0.1"], "--seed"),
+        (&["-p", "80", "--resume", "10.0.0.1"], "--metadata"),
+    ] {
+        let (code, said) = refused(args);
+        assert!(code == 2 && said.contains(word), "{args:?}: {said}");
+    }
+    let (code, said) = refused(&["--own", "fd00::9", "-p", "80", "--allow-reserved", "10.0.0.1"]);
+    assert!(code == 2 && said.contains("both families"), "{said}");
+}
+
+/// Serves each connection to a port of `b` in its own way, on threads that last as long as the test.
+fn serve(host: &Host, port: u16, each: impl Fn(TcpStream) + Clone + Send + 'static) {
+    let address = host.ipv4();
+    let listener = host.run(|| TcpListener::bind((address, port))).expect("a free port");
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let each = each.clone();
+            thread::spawn(move || each(stream));
+        }
+    });
+}
+
+#[test]
+fn servers_that_behave_badly_cost_no_more_than_their_time() {
+    let Some(lab) = lab() else { return };
+    let b = lab.host("b");
+    let hold = || thread::sleep(Duration::from_secs(60));
+    serve(b, 1, move |_stream| hold());
+    serve(b, 2, |mut stream| {
+        let _ = stream.read(&mut [0; 1_000]);
+        for byte in b"slowly" {
+            let _ = stream.write_all(&[*byte]);
+            thread::sleep(Duration::from_millis(20));
+        }
+    });
+    // It closes with data unread, which the kernel answers with RST (RFC 1122 4.2.2.13).
+    serve(b, 3, |stream| {
+        thread::sleep(Duration::from_millis(100));
+        drop(stream);
+    });
+    serve(b, 4, |mut stream| while stream.write_all(&[b'x'; 10_000]).is_ok() {});
+    serve(b, 5, |mut stream| {
+        let mut request = [0; 1_000];
+        let length = stream.read(&mut request).unwrap_or(0);
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n");
+        let _ = stream.write_all(&request[..length.min(3)]);
+    });
+    let args = ["-p", "1-6", "--request", "http", "--bytes", "50000", "--time", "1s", "--all"];
+    let fields = ["--fields", "port,outcome,bytes", "10.0.0.2"];
+    let done = connect(lab.host("a"), &[&args[..], &fields].concat()).success();
+    let expected =
+        ["1,timeout,0", "2,finished,6", "3,reset,0", "4,enough,", "5,finished,43", "6,refused,0"];
+    let found = rows(&done.stdout);
+    assert_eq!(found.len(), 6, "{found:?}");
+    for (row, expected) in found.iter().zip(expected) {
+        assert!(row.starts_with(expected), "{found:?}");
+    }
+}
+
+/// nginx on `b`, for every address behind it.
+fn nginx(lab: &Lab, folder: &Path) -> Child {
+    let b = lab.host("b");
+    let local = ["route", "add", "local", "10.64.0.0/16", "dev", "lo"];
+    finish(b.command("ip").args(local)).success();
+    let config = folder.join("nginx.conf");
+    let folder = text(folder);
+    let text_of_config = format!(
+        "daemon off; master_process off; pid {folder}/pid; error_log {folder}/error.log;\n\
+         events {{ worker_connections 4096; }}\n\
+         http {{ access_log off; client_body_temp_path {folder}/1; proxy_temp_path {folder}/2;\n\
+         fastcgi_temp_path {folder}/3; uwsgi_temp_path {folder}/4; scgi_temp_path {folder}/5;\n\
+         server {{ listen 80 backlog=4096; listen [::]:80 backlog=4096; return 200 'hello $http_host'; }} }}\n"
+    );
+    fs::write(&config, text_of_config).expect("written");
+    let mut command = b.command("nginx");
+    command.args(["-c", text(&config), "-e", &format!("{folder}/error.log")]);
+    let child = Child::start(command).expect("nginx starts");
+    for _ in 0..500 {
+        if b.run(|| TcpStream::connect(("10.0.0.2", 80))).is_ok() {
+            return child;
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    panic!("nginx does not listen: {:?}", fs::read_to_string(format!("{folder}/error.log")));
+}
+
+/// What tshark's analysis says of segments that are not as they should be: no gap, no repetition, no number out of place.
+const MISTAKES: &str = "tcp.analysis.flags && !tcp.analysis.window_update";
+
+#[test]
+fn nginx_answers_all_and_tshark_finds_no_mistake_of_ours() {
+    if !need::program("nginx", "nginx-light") || !need::program("tshark", "tshark") {
+        return;
+    }
+    let Some(lab) = lab() else { return };
+    let folder = tempdir().expect("a folder");
+    let _nginx = nginx(&lab, folder.path());
+    let file = folder.path().join("wire.pcapng");
+    let capture = Live::start(lab.host("b"), &["-w", text(&file), "host 10.0.0.99"]);
+    for close in ["reset", "fin"] {
+        let args =
+            ["-p", "80", "--request", "http", "--close", close, "--fields", "address,outcome,data"];
+        let done = connect(lab.host("a"), &[&args[..], &["-r", "2000", "10.64.0.0/22"]].concat());
+        let found = rows(&done.success().stdout);
+        assert_eq!(found.len(), 1 << 10);
+        for row in &found {
+            let address = row.split(',').next().expect("an address");
+            assert!(row.contains(",finished,HTTP/1.1 200 OK"), "{row}");
+            assert!(row.ends_with(&format!("hello {address}")), "{row}");
+        }
+    }
+    capture.interrupt().success();
+    let ours = format!("ip.src == 10.0.0.99 && ({MISTAKES} || {COMPLAINTS})");
+    let mistakes = tshark_of_conversations(&file, &ours, &["frame.number", "_ws.expert.message"]);
+    assert!(mistakes.is_empty(), "{mistakes:?}");
+    let syns = tshark_of_conversations(
+        &file,
+        "ip.src == 10.0.0.99 && tcp.flags.syn == 1",
+        &["tcp.dstport"],
+    );
+    assert_eq!(syns.len(), 2 << 10);
+}

@@ -1,0 +1,294 @@
+//! Who talks with all targets.
+
+use std::time::Duration;
+
+use linerate_base::Timestamp;
+use linerate_tcp::quote::Trouble;
+use linerate_tcp::{Application, End, Flow, Next, Refusal};
+
+use super::request::Request;
+use super::trail::Hold;
+use super::walk::Walk;
+use crate::Target;
+
+/// What is done at each target.
+#[derive(Clone, Debug)]
+pub struct Order {
+    /// What is sent.
+    pub request: Request,
+    /// Bytes of an answer after which there is an end.
+    pub enough: u64,
+    /// Bytes of an answer that are kept, from its beginning.
+    pub keep: usize,
+    /// How connections are ended.
+    pub ending: Ending,
+}
+
+/// How a connection is ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// At once.
+    Reset,
+    /// As RFC 9293 3.6 has it: what the other still sends is taken, and counted, until it ends, too.
+    Fin,
+}
+
+/// How a visit went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The target answered, and has finished.
+    Finished,
+    /// It answered enough.
+    Enough,
+    /// It ended the connection by RST.
+    Reset,
+    /// The time was over.
+    Timeout,
+    /// It does not acknowledge any more.
+    Silent,
+    /// It refused the connection.
+    Refused,
+    /// Somebody on the way says that there is no way.
+    Unreachable(Trouble),
+    /// There were as many connections as there may be.
+    Full,
+}
+
+impl Outcome {
+    /// Its name, one word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Finished => "finished",
+            Self::Enough => "enough",
+            Self::Reset => "reset",
+            Self::Timeout => "timeout",
+            Self::Silent => "silent",
+            Self::Refused => "refused",
+            Self::Unreachable(_) => "unreachable",
+            Self::Full => "full",
+        }
+    }
+
+    /// True when there was a connection.
+    pub fn was_open(self) -> bool {
+        !matches!(self, Self::Refused | Self::Unreachable(_) | Self::Full)
+    }
+}
+
+/// A visit that is over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Visit {
+    /// Who was visited.
+    pub target: Target,
+    /// How it went.
+    pub outcome: Outcome,
+    /// When it was over.
+    pub time: Timestamp,
+    /// From the SYN to its answer, in whole milliseconds; where timestamps tell.
+    pub connect: Option<Duration>,
+    /// From the open connection to the first byte of the answer.
+    pub first: Option<Duration>,
+    /// From the open connection to its end.
+    pub open: Option<Duration>,
+    /// Bytes of the answer.
+    pub received: u64,
+    /// The beginning of the answer.
+    pub data: Vec<u8>,
+}
+
+/// A connection.
+#[derive(Debug)]
+struct Call {
+    target: Target,
+    hold: Hold,
+    opened: Timestamp,
+    connect: Option<Duration>,
+    first: Option<Duration>,
+    received: u64,
+    outcome: Option<Outcome>,
+    data: Vec<u8>,
+}
+
+/// Who talks with all targets. Each is visited once.
+#[derive(Debug)]
+pub struct Visitor {
+    order: Order,
+    walk: Walk,
+    now: Timestamp,
+    /// By their connections' numbers.
+    calls: Vec<Option<Call>>,
+    open: usize,
+    over: Vec<Visit>,
+    /// A request that is the same for all, or that of the last target.
+    request: Vec<u8>,
+}
+
+impl Visitor {
+    /// One who takes this way.
+    pub fn new(order: Order, walk: Walk) -> Self {
+        let mut request = Vec::new();
+        if order.request.is_constant() {
+            let whoever = Target { address: [0; 4].into(), port: 0 };
+            order.request.write(whoever, &mut request);
+        }
+        let (calls, over) = (Vec::new(), Vec::new());
+        Self { order, walk, now: Timestamp::EPOCH, calls, open: 0, over, request }
+    }
+
+    /// The way.
+    pub fn walk(&mut self) -> &mut Walk {
+        &mut self.walk
+    }
+
+    /// How many connections are open.
+    pub fn open(&self) -> usize {
+        self.open
+    }
+
+    /// The connections that are open.
+    pub fn connections(&self) -> Vec<u32> {
+        let is_open = |(number, call): (usize, &Option<Call>)| call.is_some().then_some(number);
+        self.calls.iter().enumerate().filter_map(is_open).map(|number| number as u32).collect()
+    }
+
+    /// Visits that were over since the last time.
+    pub fn take(&mut self) -> Vec<Visit> {
+        std::mem::take(&mut self.over)
+    }
+
+    /// The request to a target.
+    fn ask(&mut self, target: Target) -> &[u8] {
+        if !self.order.request.is_constant() {
+            self.order.request.write(target, &mut self.request);
+        }
+        &self.request
+    }
+
+    /// Ends a connection as is ordered.
+    fn finish(&mut self, connection: u32, outcome: Outcome) -> Next {
+        if let Some(call) = &mut self.calls[connection as usize] {
+            call.outcome.get_or_insert(outcome);
+        }
+        match self.order.ending {
+            Ending::Reset => Next::Abort,
+            Ending::Fin => Next::Close,
+        }
+    }
+}
+
+impl Application for Visitor {
+    fn at(&mut self, now: Timestamp) {
+        self.now = now;
+        self.walk.advance(now);
+    }
+
+    fn opened(&mut self, connection: u32, flow: &Flow, rtt: Option<Duration>) -> Next {
+        let target = target(flow);
+        if self.walk.has_answered(&target) {
+            // A late answer to a SYN that was sent again.
+            return Next::Abort;
+        }
+        let hold = self.walk.opened(target, self.now - rtt.unwrap_or(LONG_TRIP));
+        let index = connection as usize;
+        if self.calls.len() <= index {
+            self.calls.resize_with(index + 1, || None);
+        }
+        self.calls[index] = Some(Call {
+            target,
+            hold,
+            opened: self.now,
+            connect: rtt,
+            first: None,
+            received: 0,
+            outcome: None,
+            data: Vec::new(),
+        });
+        self.open += 1;
+        match self.ask(target).len() {
+            0 => Next::Wait,
+            length => Next::Send(length as u32),
+        }
+    }
+
+    fn write(&mut self, connection: u32, offset: u32, into: &mut [u8]) {
+        let Some(call) = &self.calls[connection as usize] else { return };
+        let from = offset as usize;
+        let target = call.target;
+        let length = into.len();
+        into.copy_from_slice(&self.ask(target)[from..from + length]);
+    }
+
+    fn received(&mut self, connection: u32, data: &[u8]) -> Next {
+        let (now, keep, enough) = (self.now, self.order.keep, self.order.enough);
+        let Some(call) = &mut self.calls[connection as usize] else { return Next::Wait };
+        call.first.get_or_insert_with(|| span(call.opened, now));
+        call.received += data.len() as u64;
+        let room = keep.saturating_sub(call.data.len());
+        call.data.extend(&data[..data.len().min(room)]);
+        if call.received >= enough { self.finish(connection, Outcome::Enough) } else { Next::Wait }
+    }
+
+    fn finished(&mut self, connection: u32) -> Next {
+        self.finish(connection, Outcome::Finished)
+    }
+
+    fn ended(&mut self, connection: u32, end: End) {
+        // There is none for a connection that should not have been opened again.
+        let Some(call) = self.calls.get_mut(connection as usize).and_then(Option::take) else {
+            return;
+        };
+        self.open -= 1;
+        self.walk.over(call.target, call.hold);
+        let outcome = match end {
+            // What it was ended for, whether the other went along with it or not.
+            End::Closed | End::Aborted => Outcome::Finished,
+            End::Reset => Outcome::Reset,
+            End::Silent => Outcome::Silent,
+            End::Expired => Outcome::Timeout,
+        };
+        self.over.push(Visit {
+            target: call.target,
+            outcome: call.outcome.unwrap_or(outcome),
+            time: self.now,
+            connect: call.connect,
+            first: call.first,
+            open: Some(span(call.opened, self.now)),
+            received: call.received,
+            data: call.data,
+        });
+    }
+
+    fn refused(&mut self, flow: &Flow, refusal: Refusal) {
+        let target = target(flow);
+        if self.walk.has_answered(&target) {
+            return;
+        }
+        self.walk.refused(target);
+        let outcome = match refusal {
+            Refusal::Reset => Outcome::Refused,
+            Refusal::Icmp(trouble) => Outcome::Unreachable(trouble),
+            Refusal::Full => Outcome::Full,
+        };
+        self.over.push(Visit {
+            target,
+            outcome,
+            time: self.now,
+            connect: None,
+            first: None,
+            open: None,
+            received: 0,
+            data: Vec::new(),
+        });
+    }
+}
+
+/// Where nothing tells how long an answer to a SYN was on its way.
+const LONG_TRIP: Duration = Duration::from_secs(1);
+
+fn target(flow: &Flow) -> Target {
+    Target { address: flow.remote.ip(), port: flow.remote.port() }
+}
+
+fn span(from: Timestamp, to: Timestamp) -> Duration {
+    Duration::from_nanos(to.nanos_since(from).max(0).cast_unsigned())
+}

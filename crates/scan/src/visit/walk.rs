@@ -1,0 +1,258 @@
+//! Who is visited next.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::time::Duration;
+
+use linerate_base::Timestamp;
+
+use super::caps::Caps;
+use super::trail::{Hold, Trail};
+use crate::{Shard, Target, Targets};
+
+/// Targets that are put off at most, because there are as many visits to their host or network as there may be.
+const MOST_PUT_OFF: usize = 1 << 16;
+/// Of those put off, so many are looked at for each that is taken.
+const LOOKS: usize = 8;
+/// A SYN counts as a visit for this time, if nothing answers.
+const UNDER_WAY: Duration = Duration::from_secs(1);
+
+/// The way through a part of all targets.
+#[derive(Debug)]
+pub struct Walk {
+    targets: Targets,
+    shard: Shard,
+    position: u64,
+    trail: Trail,
+    /// Those that have answered, where somebody asks.
+    answered: Option<HashSet<Target>>,
+    caps: Caps,
+    /// Put off, with the stretches that they hold.
+    put_off: VecDeque<(Target, Hold)>,
+    /// With caps: those that may answer, what they hold, and until when.
+    asked: HashMap<Target, Hold>,
+    ends: VecDeque<(Timestamp, Target)>,
+}
+
+impl Walk {
+    /// Through this part of the targets, from `position` on. It is `now`.
+    pub fn new(targets: Targets, shard: Shard, position: u64, caps: Caps, now: Timestamp) -> Self {
+        Self {
+            targets,
+            shard,
+            position,
+            trail: Trail::new(now, position),
+            answered: None,
+            caps,
+            put_off: VecDeque::new(),
+            asked: HashMap::new(),
+            ends: VecDeque::new(),
+        }
+    }
+
+    /// Passes over these, and over all that answer from now on: they are not visited again.
+    #[must_use]
+    pub fn without(self, answered: impl IntoIterator<Item = Target>) -> Self {
+        Self { answered: Some(answered.into_iter().collect()), ..self }
+    }
+
+    /// Begins anew, with those that have not answered.
+    pub fn again(&mut self, now: Timestamp) {
+        (self.position, self.trail) = (0, Trail::new(now, 0));
+    }
+
+    /// The next target; `None` where there is none, or none that may be visited at the moment.
+    pub fn next(&mut self, now: Timestamp) -> Option<Target> {
+        if !self.caps.are_set() {
+            return self.take();
+        }
+        let (target, hold) = self.take_put_off().or_else(|| self.take_capped(now))?;
+        self.asked.insert(target, hold);
+        self.ends.push_back((now + UNDER_WAY, target));
+        Some(target)
+    }
+
+    /// The target at the position that is to be visited.
+    fn take(&mut self) -> Option<Target> {
+        while self.position < self.count() {
+            let target = self.targets.at(self.shard, self.position);
+            self.position += 1;
+            if !self.has_answered(&target) {
+                return Some(target);
+            }
+        }
+        None
+    }
+
+    /// One of those put off that may be visited now.
+    fn take_put_off(&mut self) -> Option<(Target, Hold)> {
+        for _ in 0..LOOKS.min(self.put_off.len()) {
+            let (target, hold) = self.put_off.pop_front()?;
+            if self.caps.enter(target.address) {
+                return Some((target, hold));
+            }
+            self.put_off.push_back((target, hold));
+        }
+        None
+    }
+
+    /// The first one that may be visited now; those before it are put off.
+    fn take_capped(&mut self, now: Timestamp) -> Option<(Target, Hold)> {
+        while self.put_off.len() < MOST_PUT_OFF {
+            let target = self.take()?;
+            let hold = self.trail.hold(now);
+            if self.caps.enter(target.address) {
+                return Some((target, hold));
+            }
+            self.put_off.push_back((target, hold));
+        }
+        None
+    }
+
+    /// A target has answered to what was sent to it then; the visit holds what is to be given to [`over`](Self::over).
+    pub(super) fn opened(&mut self, target: Target, sent: Timestamp) -> Hold {
+        self.note(target);
+        self.asked.remove(&target).unwrap_or_else(|| {
+            self.caps.enter_anyway(target.address);
+            self.trail.hold(sent)
+        })
+    }
+
+    /// A visit is over.
+    pub(super) fn over(&mut self, target: Target, hold: Hold) {
+        self.caps.leave(target.address);
+        self.trail.release(hold);
+    }
+
+    /// A target does not want to be visited.
+    pub(super) fn refused(&mut self, target: Target) {
+        self.note(target);
+        self.give_up(target);
+    }
+
+    /// No answer is waited for any more.
+    fn give_up(&mut self, target: Target) {
+        if let Some(hold) = self.asked.remove(&target) {
+            self.over(target, hold);
+        }
+    }
+
+    /// A target has answered: kept where somebody asks.
+    fn note(&mut self, target: Target) {
+        if let Some(answered) = &mut self.answered {
+            answered.insert(target);
+        }
+    }
+
+    /// True for one that has answered, where that is kept.
+    pub(super) fn has_answered(&self, target: &Target) -> bool {
+        self.answered.as_ref().is_some_and(|answered| answered.contains(target))
+    }
+
+    /// It is `now`: those that have not answered in time do not count any more.
+    pub fn advance(&mut self, now: Timestamp) {
+        while let Some((end, target)) = self.ends.front().copied()
+            && end <= now
+        {
+            self.ends.pop_front();
+            self.give_up(target);
+        }
+        self.trail.advance(now, self.position);
+    }
+
+    /// True when all targets were taken.
+    pub fn is_done(&self) -> bool {
+        self.position == self.count() && self.put_off.is_empty()
+    }
+
+    /// How many targets there are.
+    pub fn count(&self) -> u64 {
+        self.targets.count_in(self.shard)
+    }
+
+    /// How many of them were passed.
+    pub fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// How many of them were passed and are done with: a run that is ended now goes on from there.
+    pub fn settled(&self) -> u64 {
+        self.trail.position()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Addresses;
+    use linerate_transmit::Blocklist;
+
+    fn at(millis: i64) -> Timestamp {
+        Timestamp::from_nanos(millis * 1_000_000)
+    }
+
+    /// Through 256 ports of each of four hosts.
+    fn walk(caps: Caps) -> Walk {
+        let mut addresses = Addresses::default();
+        assert!(addresses.add("10.0.0.0/30"));
+        let targets = Targets::new(addresses, &[(1, 256)], &Blocklist::default(), 3).unwrap();
+        Walk::new(targets, Shard::WHOLE, 0, caps, at(0))
+    }
+
+    #[test]
+    fn each_target_is_taken_once_and_those_that_answered_not_again() {
+        let mut walk = walk(Caps::default()).without([]);
+        let all: HashSet<_> = std::iter::from_fn(|| walk.next(at(0))).collect();
+        assert_eq!((all.len(), walk.is_done()), (1_024, true));
+        let some: Vec<_> = all.iter().take(100).copied().collect();
+        for target in &some {
+            let hold = walk.opened(*target, at(0));
+            walk.over(*target, hold);
+        }
+        walk.refused(*all.iter().nth(100).unwrap());
+        walk.again(at(9));
+        assert_eq!(std::iter::from_fn(|| walk.next(at(9))).count(), 1_024 - 101);
+    }
+
+    #[test]
+    fn caps_put_targets_off_until_others_are_over() {
+        let mut walk = walk(Caps::new(Some(2), Some(7)));
+        let first: Vec<_> = std::iter::from_fn(|| walk.next(at(0))).collect();
+        assert_eq!(first.len(), 7);
+        let of_one = first.iter().filter(|target| target.address == first[0].address).count();
+        assert!(of_one <= 2);
+        let hold = walk.opened(first[0], at(0));
+        walk.refused(first[1]);
+        assert_eq!(
+            std::iter::from_fn(|| walk.next(at(1))).count(),
+            1,
+            "in the refused one's place"
+        );
+        // All but the open one and the one of a moment ago have not answered.
+        walk.advance(at(1_000));
+        assert_eq!(std::iter::from_fn(|| walk.next(at(1_000))).count(), 5);
+        walk.over(first[0], hold);
+        assert_eq!(std::iter::from_fn(|| walk.next(at(1_000))).count(), 1);
+    }
+
+    #[test]
+    fn with_caps_all_are_taken_in_the_end_and_nothing_is_left() {
+        let mut walk = walk(Caps::new(Some(3), None));
+        let mut all = HashSet::new();
+        for seconds in 1.. {
+            let now = at(1_000 * seconds);
+            walk.advance(now);
+            let taken: Vec<_> = std::iter::from_fn(|| walk.next(now)).collect();
+            if taken.is_empty() {
+                break;
+            }
+            assert!(taken.len() <= 12);
+            all.extend(taken);
+        }
+        assert_eq!((all.len(), walk.is_done()), (1_024, true));
+        assert!(walk.asked.is_empty() && walk.ends.is_empty());
+        walk.advance(at(1_000_000));
+        walk.advance(at(1_001_000));
+        walk.advance(at(1_002_000));
+        assert_eq!(walk.settled(), 1_024);
+    }
+}
