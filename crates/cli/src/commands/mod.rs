@@ -1,13 +1,13 @@
 //! One file per command: its flags become a plan, the plan is carried out.
 
 mod capture;
-mod connect;
+pub(crate) mod connect;
 mod demo;
 mod doctor;
 mod documents;
 mod filter;
 mod interfaces;
-mod mirror;
+pub(crate) mod mirror;
 mod profile;
 mod read;
 mod replay;
