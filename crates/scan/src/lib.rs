@@ -5,6 +5,7 @@
 //!
 //! - [`targets`]: [`Targets`], addresses and ports in a random order with random access
 //! - [`probe`]: [`Prober`], which writes probes and recognises answers
+//! - `form`: probes that are made beforehand, but for what varies
 //! - [`payload`]: [`Payload`], what datagrams say
 //! - [`answer`]: [`Answer`], what was heard
 //! - [`visit`]: connections to many targets, a request to each, and what they answer
@@ -13,6 +14,7 @@
 //! It has no socket and no clock.
 
 pub mod answer;
+mod form;
 pub mod payload;
 pub mod probe;
 pub mod reserved;

@@ -3,6 +3,8 @@
 use linerate_base::{Error, ErrorKind, Result};
 use linerate_tcp::Mac;
 
+use crate::form::Pen;
+
 /// The payload of a probe by UDP.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Payload {
@@ -18,6 +20,8 @@ pub enum Payload {
 const DNS: usize = 12;
 /// Bytes of an NTP message without extensions.
 const NTP: usize = 48;
+/// Where its transmit timestamp is.
+const NTP_STAMP: usize = 40;
 /// The longest payload, so that a frame is none too long.
 const LONGEST: usize = 1_400;
 
@@ -49,28 +53,27 @@ impl Payload {
         }
     }
 
-    /// Writes it to `slot` for a target with this MAC, and returns its length.
-    pub(crate) fn write(&self, mac: Mac, slot: &mut [u8]) -> usize {
-        let mut put = |at: usize, bytes: &[u8]| slot[at..at + bytes.len()].copy_from_slice(bytes);
+    /// Its bytes, with zeros in the place of the MAC.
+    pub(crate) fn unsigned(&self) -> Vec<u8> {
         match self {
-            Self::Bytes(bytes) => {
-                put(0, bytes);
-                bytes.len()
-            }
-            Self::Dns(question) => {
-                let [high, low] = id(mac);
-                // A query, recursion desired, one question.
-                put(0, &[high, low, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0]);
-                put(DNS, question);
-                DNS + question.len()
-            }
+            Self::Bytes(bytes) => bytes.clone(),
+            // A query, recursion desired, one question.
+            Self::Dns(question) => [&[0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0], &question[..]].concat(),
             Self::Ntp => {
-                put(0, &[0; NTP]);
+                let mut request = vec![0; NTP];
                 // No warning, version 4, client.
-                put(0, &[0x23]);
-                put(40, &mac.0.to_be_bytes());
-                NTP
+                request[0] = 0x23;
+                request
             }
+        }
+    }
+
+    /// Puts the MAC of a target into it, where it begins at `at`.
+    pub(crate) fn sign(&self, mac: Mac, pen: &mut Pen<'_>, at: usize) {
+        match self {
+            Self::Bytes(_) => {}
+            Self::Dns(_) => pen.put(at, id(mac)),
+            Self::Ntp => pen.put(at + NTP_STAMP, mac.0.to_be_bytes()),
         }
     }
 
@@ -116,14 +119,24 @@ pub(crate) fn bytes(digits: &str) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::form::Form;
+    use etherparse::IpNumber;
+    use linerate_tcp::frame::Path;
 
     const MAC: Mac = Mac(0x1122_3344_5566_7788);
 
     fn written(text: &str) -> Vec<u8> {
-        let mut slot = vec![0xee; 1_500];
-        let length = Payload::parse(text).unwrap().write(MAC, &mut slot);
-        slot.truncate(length);
-        slot
+        let path = Path {
+            mac: [2; 6],
+            next_hop: [4; 6],
+            source: [10, 0, 0, 1].into(),
+            destination: [10, 0, 0, 2].into(),
+        };
+        let payload = Payload::parse(text).unwrap();
+        let form = Form::new(&path, IpNumber::UDP, &[vec![0; 8], payload.unsigned()].concat(), 6);
+        let mut slot = vec![0xee; form.length()];
+        form.fill(&mut slot, path.destination, |pen| payload.sign(MAC, pen, 8));
+        slot.split_off(path.overhead() + 8)
     }
 
     #[test]

@@ -12,6 +12,7 @@ use linerate_tcp::quote::Quoted;
 use linerate_tcp::segment::{Control, Header, Options, Segment, Timestamps};
 use linerate_tcp::{Flow, Key, Mac, Seq};
 
+use crate::form::Form;
 use crate::{Answer, Class, Payload, Target};
 
 /// What is sent.
@@ -38,6 +39,23 @@ pub struct Origin {
     pub ipv6: Option<(Ipv6Addr, [u8; 6])>,
 }
 
+impl Origin {
+    fn ipv4(&self) -> Option<Path> {
+        let (address, next_hop) = self.ipv4?;
+        Some(self.path(address.into(), next_hop))
+    }
+
+    fn ipv6(&self) -> Option<Path> {
+        let (address, next_hop) = self.ipv6?;
+        Some(self.path(address.into(), next_hop))
+    }
+
+    /// To whomever.
+    fn path(&self, source: IpAddr, next_hop: [u8; 6]) -> Path {
+        Path { mac: self.mac, next_hop, source, destination: source }
+    }
+}
+
 /// Writes probes, and recognises the answers.
 #[derive(Clone, Debug)]
 pub struct Prober {
@@ -45,18 +63,22 @@ pub struct Prober {
     origin: Origin,
     ports: RangeInclusive<u16>,
     key: Key,
+    /// Of IPv4 and of IPv6, where there is a way.
+    forms: [Option<Form>; 2],
 }
 
 /// Bytes of a UDP header, and of an ICMP echo's.
 const HEAD: usize = 8;
 /// What an echo request carries: the time in microseconds, which wraps, and bits of the MAC.
 const ECHO_DATA: usize = 8;
+/// Bytes of the frame of a segment without options or data, over IPv6.
+const LONGEST_RESET: usize = 14 + 40 + 20;
 /// Microseconds. Longer trips are none: an echo of somebody else's clock.
 const LONGEST_TRIP: u32 = 600_000_000;
-/// Bytes of the longest frame.
-const LONGEST: usize = 1_514;
 /// The window of a common OS's SYN.
 const WINDOW: u16 = 64_240;
+/// Where its timestamp is: behind the header, MSS, SACK permitted, and the option's kind and length.
+const STAMP: usize = 20 + 4 + 2 + 2;
 
 impl Prober {
     /// A prober with this key, random and new for each scan, whose probes of TCP and UDP are from `ports`.
@@ -64,12 +86,15 @@ impl Prober {
     /// Answers whose checksum their sender's kernel left to a card, as they are on virtual wires, it takes: the MAC tells
     /// whether they are answers.
     pub fn new(kind: Kind, origin: Origin, ports: RangeInclusive<u16>, key: [u8; 16]) -> Self {
-        Self { kind, origin, ports, key: Key::new(key) }
+        let ways = [origin.ipv4(), origin.ipv6()];
+        let forms = ways.map(|path| path.map(|path| form(&kind, &path)));
+        Self { kind, origin, ports, key: Key::new(key), forms }
     }
 
     /// Bytes of the longest frame that it writes.
     pub fn longest(&self) -> usize {
-        LONGEST
+        let forms = self.forms.iter().flatten().map(Form::length);
+        forms.max().unwrap_or_default().max(LONGEST_RESET)
     }
 
     /// Writes the probe of a target, sent `now`, to `slot`, and returns the frame's length.
@@ -77,40 +102,38 @@ impl Prober {
     /// # Panics
     /// When it has no address of the target's family, or `slot` has less than [`longest`](Self::longest) bytes.
     pub fn write(&self, target: Target, now: Timestamp, slot: &mut [u8]) -> usize {
-        let path = self.path(target.address).expect("an address of the target's family");
-        let (flow, mac) = self.flow(path.source, target);
-        let ports = (flow.local.port(), flow.remote.port());
-        match &self.kind {
-            Kind::Syn => syn(mac, target, now).write(slot, &path, ports, |_| 0),
-            Kind::Ack => {
-                let (seq, ack) = (mac.isn(), Seq(mac.hidden()));
-                let header =
-                    Header { seq, ack, control: Control::ACK, window: WINDOW, ..Header::default() };
-                header.write(slot, &path, ports, |_| 0)
+        let form = self.forms[usize::from(target.address.is_ipv6())].as_ref();
+        let way = form.zip(self.source(target.address));
+        let (form, source) = way.expect("an address of the target's family");
+        let (flow, mac) = self.flow(source, target);
+        form.fill(slot, target.address, |pen| {
+            if self.kind != Kind::Echo {
+                pen.put(0, flow.local.port().to_be_bytes());
+                pen.put(2, flow.remote.port().to_be_bytes());
             }
-            Kind::Udp(payload) => path.write(slot, IpNumber::UDP, 6, |slot| {
-                let (head, data) = slot.split_at_mut(HEAD);
-                let length = HEAD + payload.write(mac, data);
-                head[..2].copy_from_slice(&ports.0.to_be_bytes());
-                head[2..4].copy_from_slice(&ports.1.to_be_bytes());
-                head[4..6].copy_from_slice(&(length as u16).to_be_bytes());
-                length
-            }),
-            Kind::Echo => path.write(slot, icmp(target.address), 2, |slot| {
-                let request = if target.address.is_ipv4() { 8 } else { 128 };
-                slot[..4].copy_from_slice(&[request, 0, 0, 0]);
-                slot[4..8].copy_from_slice(&mac.isn().0.to_be_bytes());
-                slot[8..12].copy_from_slice(&micros(now).to_be_bytes());
-                slot[12..16].copy_from_slice(&mac.hidden().to_be_bytes());
-                HEAD + ECHO_DATA
-            }),
-        }
+            match &self.kind {
+                Kind::Udp(payload) => payload.sign(mac, pen, HEAD),
+                Kind::Syn => {
+                    pen.put(4, mac.isn().0.to_be_bytes());
+                    pen.put(STAMP, micros(now).to_be_bytes());
+                }
+                Kind::Ack => {
+                    pen.put(4, mac.isn().0.to_be_bytes());
+                    pen.put(8, mac.hidden().to_be_bytes());
+                }
+                Kind::Echo => {
+                    pen.put(4, mac.isn().0.to_be_bytes());
+                    pen.put(8, micros(now).to_be_bytes());
+                    pen.put(12, mac.hidden().to_be_bytes());
+                }
+            }
+        })
     }
 
     /// What a frame that came at `time` says, if it answers a probe.
     pub fn recognise(&self, frame: &[u8], time: Timestamp) -> Option<Answer> {
         let packet = Packet::parse(frame)?;
-        if self.path(packet.source)?.source != packet.destination {
+        if self.source(packet.source)? != packet.destination {
             return None;
         }
         let heard = match (&self.kind, packet.protocol) {
@@ -232,25 +255,24 @@ impl Prober {
         (ours == *flow).then_some((target, mac))
     }
 
-    /// The ends of the probe of a target, and its MAC. Our port is chosen by another one.
+    /// The ends of the probe of a target, and its MAC, which is made before the port is chosen by its upper bits.
     fn flow(&self, source: IpAddr, target: Target) -> (Flow, Mac) {
         let remote = SocketAddr::new(target.address, target.port);
-        let chooser = self.key.mac(&Flow { local: SocketAddr::new(source, 0), remote });
+        let mac = self.key.mac(&Flow { local: SocketAddr::new(source, 0), remote });
         let count = u64::from(*self.ports.end() - *self.ports.start()) + 1;
         let port = match self.kind {
             Kind::Echo => 0,
-            _ => *self.ports.start() + (chooser.0 % count) as u16,
+            _ => *self.ports.start() + ((u64::from(mac.hidden()) * count) >> 32) as u16,
         };
-        let flow = Flow { local: SocketAddr::new(source, port), remote };
-        (flow, self.key.mac(&flow))
+        (Flow { local: SocketAddr::new(source, port), remote }, mac)
     }
 
-    fn path(&self, destination: IpAddr) -> Option<Path> {
-        let (source, next_hop) = match destination {
-            IpAddr::V4(_) => self.origin.ipv4.map(|(address, hop)| (address.into(), hop))?,
-            IpAddr::V6(_) => self.origin.ipv6.map(|(address, hop)| (address.into(), hop))?,
-        };
-        Some(Path { mac: self.origin.mac, next_hop, source, destination })
+    /// Our address of the same family.
+    fn source(&self, of: IpAddr) -> Option<IpAddr> {
+        match of {
+            IpAddr::V4(_) => self.origin.ipv4.map(|(address, _)| address.into()),
+            IpAddr::V6(_) => self.origin.ipv6.map(|(address, _)| address.into()),
+        }
     }
 }
 
@@ -264,17 +286,43 @@ struct Heard {
     sent: Option<u32>,
 }
 
+/// The probe of nobody, by this path: what varies is zero.
+fn form(kind: &Kind, path: &Path) -> Form {
+    let is_ipv4 = path.source.is_ipv4();
+    let bare = |header: Header| {
+        let mut frame = vec![0; Header::most_overhead(path)];
+        let length = header.write(&mut frame, path, (0, 0), |_| 0);
+        Form::new(path, IpNumber::TCP, &frame[path.overhead()..length], 16)
+    };
+    match kind {
+        Kind::Syn => bare(syn(is_ipv4)),
+        Kind::Ack => bare(Header { control: Control::ACK, window: WINDOW, ..Header::default() }),
+        Kind::Udp(payload) => {
+            let payload = payload.unsigned();
+            let length = (HEAD + payload.len()) as u16;
+            let mut datagram = vec![0; HEAD];
+            datagram[4..6].copy_from_slice(&length.to_be_bytes());
+            datagram.extend(payload);
+            Form::new(path, IpNumber::UDP, &datagram, 6)
+        }
+        Kind::Echo => {
+            let mut request = [0; HEAD + ECHO_DATA];
+            request[0] = if is_ipv4 { 8 } else { 128 };
+            Form::new(path, icmp(path.source), &request, 2)
+        }
+    }
+}
+
 /// A SYN as a common OS sends it. Its timestamp counts microseconds, so that the answer tells the time it took.
-fn syn(mac: Mac, target: Target, now: Timestamp) -> Header {
+fn syn(is_ipv4: bool) -> Header {
     Header {
-        seq: mac.isn(),
         control: Control::SYN,
         window: WINDOW,
         options: Options {
-            mss: Some(if target.address.is_ipv4() { 1_460 } else { 1_440 }),
+            mss: Some(if is_ipv4 { 1_460 } else { 1_440 }),
             window_scale: Some(7),
             sack_permitted: true,
-            timestamps: Some(Timestamps { value: micros(now), echo: 0 }),
+            timestamps: Some(Timestamps::default()),
             ..Options::default()
         },
         ..Header::default()
@@ -306,13 +354,16 @@ mod tests {
         Prober::new(kind, origin, 61_000..=61_999, [3; 16])
     }
 
+    /// Bytes of the longest frame.
+    const LONGEST: usize = 1_514;
+
     fn kinds() -> [Kind; 5] {
         let udp = |text: &str| Kind::Udp(Payload::parse(text).unwrap());
         [Kind::Syn, Kind::Ack, udp("dns:example.com"), udp("text:hello"), Kind::Echo]
     }
 
     fn probe(prober: &Prober, target: Target) -> Vec<u8> {
-        let mut slot = vec![0; LONGEST];
+        let mut slot = vec![0xee; prober.longest()];
         let length = prober.write(target, Timestamp::from_parts(9, 0), &mut slot);
         slot.truncate(length);
         slot
@@ -417,7 +468,41 @@ mod tests {
         assert_eq!(prober.write_reset(&reset, &mut slot), None);
     }
 
+    /// That of ICMP over IPv4 covers no address.
+    fn is_sound(packet: &Packet<'_>) -> bool {
+        match packet.protocol {
+            IpNumber::ICMP => Sum16BitWords::new().add_slice(packet.payload).ones_complement() == 0,
+            _ => packet.is_sound(),
+        }
+    }
+
     proptest! {
+        #[test]
+        fn checksums_are_right_whatever_varies(
+            kind in 0..6_usize, address: u128, six: bool, port: u16, key: [u8; 16], seconds in 0_i64..1 << 32,
+        ) {
+            let kind = match kind {
+                5 => Kind::Udp(Payload::Ntp),
+                kind => kinds()[kind].clone(),
+            };
+            let prober = Prober { key: Key::new(key), ..prober(kind) };
+            let address: IpAddr = match six {
+                true => Ipv6Addr::from_bits(address).into(),
+                false => Ipv4Addr::from_bits(address as u32).into(),
+            };
+            let mut slot = vec![0xee; prober.longest()];
+            let time = Timestamp::from_parts(seconds, 1_000);
+            let length = prober.write(Target { address, port }, time, &mut slot);
+            let packet = Packet::parse(&slot[..length]).expect("a packet");
+            prop_assert_eq!(packet.destination, address);
+            prop_assert!(is_sound(&packet), "{:?}", packet);
+            if let Ok(segment) = Segment::parse(&packet, false) {
+                prop_assert_eq!(segment.flow.local.port(), port);
+                let stamp = segment.header.options.timestamps.map(|stamps| stamps.value);
+                prop_assert_eq!(stamp, (prober.kind == Kind::Syn).then(|| micros(time)));
+            }
+        }
+
         #[test]
         fn damaged_answers_are_not_taken_for_others(
             kind in 0..5_usize, at in 14..70_usize, bits in 1..=255_u8, host: u8,

@@ -6,6 +6,7 @@
 //! - [`samples`]: what all processors do meanwhile
 //! - [`search`]: the highest rate without loss
 //! - [`wire`]: two hosts, a core for each
+//! - [`behind`]: the same with whole networks behind one of them
 //! - [`peer`]: programs that others wrote
 //! - [`processor`]: processor time of threads and programs
 //! - [`progress`]: how far a long bench is
@@ -13,6 +14,7 @@
 //!
 //! Each other module is one bench.
 
+mod behind;
 mod capture;
 mod compile;
 mod disk;
@@ -27,6 +29,7 @@ mod report;
 mod row;
 mod runner;
 mod samples;
+mod scan;
 mod search;
 mod send;
 mod sets;
@@ -51,6 +54,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Outcome> {
         BenchName::Read => read::run(args)?,
         BenchName::Capture => capture::run(args)?,
         BenchName::Send => send::run(args)?,
+        BenchName::Scan => scan::run(args)?,
         BenchName::Disk => disk::run(args)?,
         BenchName::Profile => profile::run(args)?,
         BenchName::Paper => paper::run(args)?,

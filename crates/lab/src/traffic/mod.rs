@@ -3,8 +3,9 @@
 //! Every function returns when the last packet has been given to the wire, and either tells
 //! exactly what was sent or fails. Frames bypass the sending host's stack, and wait where the wire
 //! has no room. Datagrams and transfers go through it, as an application's do. [`live`] sends millions
-//! of frames a second, or an exact rate; [`gaps`] tells at what distances packets arrive.
+//! of frames a second, or an exact rate; [`gaps`] tells at what distances packets arrive; [`Answers`] is a server at every address.
 
+mod answers;
 mod frames;
 pub mod gaps;
 pub mod live;
@@ -20,6 +21,7 @@ use linerate_sys::packet_send::BATCH;
 use crate::Host;
 use frames::FrameSender;
 
+pub use answers::Answers;
 pub use frames::{send_frames, tagged};
 pub use transfer::{Transfer, transfer};
 

@@ -2,11 +2,12 @@
 
 use std::sync::atomic::Ordering;
 use std::thread;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 
 use anyhow::Result;
 use linerate::base::{Sink, Timestamp};
 use linerate::scan::Target;
+use linerate::sys::clock::{self, CycleClock};
 use linerate::transmit::pacing::Pace;
 use linerate::transmit::{End, Supply, run_supply};
 
@@ -66,6 +67,8 @@ struct Probes<'a> {
     position: u64,
     end: u64,
     next: Option<Target>,
+    /// The time of day, where the processor has a counter for it.
+    clock: Option<CycleClock>,
     /// Probes of this pass.
     sent: u64,
     /// Of the passes before.
@@ -82,6 +85,7 @@ impl<'a> Probes<'a> {
             position: shared.position.load(Ordering::Relaxed),
             end: plan.targets.count_in(plan.shard),
             next: None,
+            clock: CycleClock::realtime().ok(),
             sent: 0,
             sent_before: shared.sent.load(Ordering::Relaxed),
         };
@@ -101,6 +105,11 @@ impl<'a> Probes<'a> {
         }
     }
 
+    fn now(&mut self) -> Timestamp {
+        let nanos = self.clock.as_mut().map_or_else(clock::realtime, CycleClock::now);
+        Timestamp::from_nanos(nanos)
+    }
+
     /// Tells how far it is.
     fn publish(&self) {
         self.shared.position.store(self.position, Ordering::Relaxed);
@@ -115,7 +124,8 @@ impl Supply for Probes<'_> {
 
     fn fill(&mut self, slot: &mut [u8]) -> usize {
         let Some(target) = self.next else { return 0 };
-        let length = self.plan.prober.write(target, now(), slot);
+        let now = self.now();
+        let length = self.plan.prober.write(target, now, slot);
         self.position += 1;
         self.sent += 1;
         self.advance();
@@ -126,8 +136,4 @@ impl Supply for Probes<'_> {
         self.publish();
         (self.stop)()
     }
-}
-
-fn now() -> Timestamp {
-    Timestamp::EPOCH + SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
