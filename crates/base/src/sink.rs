@@ -15,13 +15,10 @@ pub trait Sink {
     /// When the sink can take no more.
     fn acquire(&mut self, most: usize) -> Result<Slots<'_>>;
 
-    /// True for a savefile: it takes frames before they are due, and [is told](Self::date) when that is.
-    fn is_dated(&self) -> bool {
+    /// True for what is no interface, such as a savefile: it takes frames before they are due.
+    fn is_offline(&self) -> bool {
         false
     }
-
-    /// The frames submitted from now on are due at this time. An interface, which sends at once, has no use for it.
-    fn date(&mut self, _due: Timestamp) {}
 
     /// Hands over the frames that were filled. What finds no room is kept, or counts as refused.
     ///
@@ -46,12 +43,8 @@ impl<S: Sink + ?Sized> Sink for Box<S> {
         (**self).acquire(most)
     }
 
-    fn is_dated(&self) -> bool {
-        (**self).is_dated()
-    }
-
-    fn date(&mut self, due: Timestamp) {
-        (**self).date(due);
+    fn is_offline(&self) -> bool {
+        (**self).is_offline()
     }
 
     fn submit(&mut self) -> Result<()> {
@@ -97,6 +90,9 @@ pub struct Slots<'a> {
     stride: usize,
     head: usize,
     lengths: &'a mut Vec<u32>,
+    /// Where it goes when frames are due, for a sink that wants to know.
+    dates: Option<&'a mut Vec<Timestamp>>,
+    due: Timestamp,
 }
 
 impl<'a> Slots<'a> {
@@ -113,7 +109,20 @@ impl<'a> Slots<'a> {
     ) -> Self {
         assert!(head < stride, "a slot of {stride} bytes begins at {head}");
         lengths.clear();
-        Self { region, stride, head, lengths }
+        Self { region, stride, head, lengths, dates: None, due: Timestamp::EPOCH }
+    }
+
+    /// The same, of a sink that wants to know when frames are due: that goes to `dates`, which is cleared.
+    pub fn dated(self, dates: &'a mut Vec<Timestamp>) -> Self {
+        dates.clear();
+        Self { dates: Some(dates), ..self }
+    }
+
+    /// The frames that are filled from now on are due at this time: of `CLOCK_MONOTONIC`, or, for a sink that
+    /// [is offline](Sink::is_offline), since the epoch.
+    #[inline]
+    pub fn date(&mut self, due: Timestamp) {
+        self.due = due;
     }
 
     /// How many slots are still empty.
@@ -145,6 +154,9 @@ impl<'a> Slots<'a> {
         let length = fill(slot)?;
         assert!(length <= slot.len(), "{length} bytes in a slot of {}", slot.len());
         self.lengths.push(length as u32);
+        if let Some(dates) = &mut self.dates {
+            dates.push(self.due);
+        }
         Ok(length)
     }
 }
@@ -177,6 +189,21 @@ mod tests {
         assert_eq!(slots.try_push(|_| Err("none")), Err("none"));
         assert_eq!((slots.try_push(|_| Ok::<_, ()>(3)), slots.room()), (Ok(3), 1));
         assert_eq!(lengths, [3]);
+    }
+
+    #[test]
+    fn a_sink_that_wants_to_know_is_told_when_each_frame_is_due() {
+        let (mut region, mut lengths) = ([0; 12], Vec::new());
+        let mut dates = vec![Timestamp::from_nanos(1)];
+        let mut slots = Slots::new(&mut region, 4, 0, &mut lengths).dated(&mut dates);
+        for (due, length) in [(5, Ok(3)), (6, Err("none")), (7, Ok(2)), (7, Ok(1))] {
+            slots.date(Timestamp::from_nanos(due));
+            assert_eq!(slots.try_push(|_| length), length);
+        }
+        assert_eq!(
+            (dates, lengths),
+            ([5, 7, 7].map(Timestamp::from_nanos).to_vec(), vec![3, 2, 1])
+        );
     }
 
     #[test]

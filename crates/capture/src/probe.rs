@@ -36,6 +36,10 @@ pub struct Probe {
     pub exclusive: Support,
     /// XDP programs may ask for the hardware's time of receipt.
     pub hardware_timestamps: Support,
+    /// The driver completes checksums of what AF_XDP sends.
+    pub checksum_offload: Support,
+    /// The card keeps what AF_XDP sends until it is time.
+    pub launch_times: Support,
     /// The back end that a capture takes that asks for none.
     pub chosen: Option<Backend>,
     /// Why this one.
@@ -97,6 +101,8 @@ impl Prober {
             zero_copy: place.zero_copy(),
             exclusive,
             hardware_timestamps: place.hardware_timestamps(),
+            checksum_offload: place.checksum_offload(),
+            launch_times: place.launch_times(),
             chosen,
             reason,
         }

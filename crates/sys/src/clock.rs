@@ -1,9 +1,12 @@
 //! The system's clocks, and how they stand to each other.
 
+mod card;
 mod cycles;
 
+use std::io;
 use std::ops::RangeInclusive;
 
+pub use card::CardClock;
 pub use cycles::CycleClock;
 
 /// `CLOCK_MONOTONIC`, nanoseconds: what the kernel's programs read.
@@ -21,12 +24,19 @@ pub fn realtime() -> i64 {
     read(libc::CLOCK_REALTIME)
 }
 
+/// A clock that is in every kernel: it can be read.
 fn read(clock: libc::clockid_t) -> i64 {
+    try_read(clock).unwrap_or_default()
+}
+
+fn try_read(clock: libc::clockid_t) -> io::Result<i64> {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the kernel writes one timespec, which is ours. It fails for unknown clocks only, and
-    // those asked for here are in every kernel.
-    unsafe { libc::clock_gettime(clock, &raw mut time) };
-    time.tv_sec * 1_000_000_000 + time.tv_nsec
+    // SAFETY: the kernel writes one timespec, which is ours.
+    let answer = unsafe { libc::clock_gettime(clock, &raw mut time) };
+    if answer < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(time.tv_sec * 1_000_000_000 + time.tv_nsec)
 }
 
 /// How far a clock is ahead of `CLOCK_MONOTONIC`, from readings of both.

@@ -15,7 +15,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use linerate_base::{Error, ErrorKind, Result};
 
 pub use channels::{receive_queues, set_queues};
-pub use clock::stamps_receipt;
+pub use clock::{card_clock, stamps_receipt};
 pub use statistics::statistics;
 
 /// A part of packet processing that a driver, or the kernel in its name, can take over.

@@ -76,7 +76,7 @@ pub(crate) struct Handover<'a> {
     timetable: Timetable,
     /// Started when the first packet is at hand.
     clock: Option<Clock>,
-    /// The time of which the sink is told for what is due at 0.
+    /// The time of which the sink is told for what is due at 0, as [`Slots::date`](linerate_base::Slots::date) has it.
     began: Timestamp,
     submitted: u64,
     wire_bits: u64,
@@ -106,7 +106,9 @@ impl<'a> Handover<'a> {
     /// is told for that packet.
     pub(crate) fn begin(&mut self, began: Timestamp) {
         if self.clock.is_none() {
-            (self.clock, self.began) = (Some(Clock::start()), began);
+            let clock = Clock::start();
+            self.began = if self.sink.is_offline() { began } else { clock.started() };
+            self.clock = Some(clock);
         }
     }
 
@@ -177,7 +179,7 @@ impl<'a> Handover<'a> {
 
     /// The time by which packets leave now: for a savefile, that of the packet at hand.
     fn turn(&mut self) -> u64 {
-        if self.sink.is_dated() {
+        if self.sink.is_offline() {
             return self.timetable.due();
         }
         let now = self.now();
@@ -203,9 +205,6 @@ impl<'a> Handover<'a> {
 
     /// Hands over the packets that are due by `now`, as many as are submitted together at most.
     fn send_due(&mut self, feed: &mut impl Feed, now: u64) -> Result<()> {
-        if self.sink.is_dated() {
-            self.sink.date(self.began + Duration::from_nanos(now));
-        }
         let (before, over) = (self.submitted, self.over());
         let left = self.limits.count.map_or(u64::MAX, |count| count - before);
         let mut slots = self.sink.acquire(usize::try_from(left).unwrap_or(BATCH).min(BATCH))?;
@@ -213,12 +212,13 @@ impl<'a> Handover<'a> {
             thread::sleep(PAUSE);
             return Ok(());
         }
-        let timetable = &mut self.timetable;
+        let (timetable, began) = (&mut self.timetable, self.began.nanos());
         while slots.room() > 0
             && !feed.is_empty()
             && timetable.due() <= now
             && timetable.due() < over
         {
+            slots.date(Timestamp::from_nanos(began.saturating_add_unsigned(timetable.due())));
             let taken = slots.try_push(|slot| feed.take(slot, timetable).ok_or(()));
             if let Ok(length) = taken {
                 self.wire_bits += wire_bits(length);
@@ -229,7 +229,7 @@ impl<'a> Handover<'a> {
         if packets == 0 {
             return Ok(());
         }
-        if !self.sink.is_dated() {
+        if !self.sink.is_offline() {
             self.count_gaps(packets, now);
         }
         self.sink.submit()

@@ -8,7 +8,8 @@ use crate::link::Link;
 use crate::live::{self, Live, Stamp};
 use crate::pacing::Rate;
 use crate::run::{Plan, Watch, run};
-use crate::sink::{self, Backend, Config, Opened};
+use crate::sink::{self, Backend, Config, Offloads, Opened};
+use crate::template::Template;
 
 /// Sinks keep up with a frame in so many nanoseconds. Where more is asked the program is worth its fixed cost, and
 /// that it keeps a core busy.
@@ -22,6 +23,9 @@ pub struct Sender {
     engine: Engine,
     backend: Backend,
     why: &'static str,
+    offloads: Offloads,
+    /// What is sent instead of the plan's own, so that the driver has a checksum to complete.
+    partial: Option<Template>,
     notes: Vec<String>,
 }
 
@@ -51,7 +55,11 @@ impl Sender {
             queue,
             slots: SLOTS,
             longest: plan.template.longest(),
+            offloads: Offloads::default(),
         };
+        if backend == Some(Backend::Xdp) {
+            return Self::offloading(plan, config);
+        }
         match live::suits(plan) {
             _ if !is_live => Self::sinks(plan, &config, sink::open(&config)?),
             Ok(stamp) => Self::live(plan, &stamp, &config),
@@ -65,6 +73,17 @@ impl Sender {
                 Ok(sender)
             }
         }
+    }
+
+    /// Has the driver complete checksums and keep gaps, where it can.
+    fn offloading(plan: &Plan<'_>, mut config: Config) -> Result<Self> {
+        let (partial, checksum) = plan.template.partial().unzip();
+        config.offloads = Offloads { checksum, launches: plan.pace.rate != Rate::Unlimited };
+        let opened = sink::open(&config)?;
+        config.offloads = opened.offloads;
+        let sender = Self::sinks(plan, &config, opened)?;
+        let partial = partial.filter(|_| config.offloads.checksum.is_some());
+        Ok(Self { partial, ..sender })
     }
 
     /// Has a program make the frames.
@@ -81,19 +100,22 @@ impl Sender {
             live => {
                 let live = live.map_err(|error| sink::with_remedy(error, Backend::Live))?;
                 let (engine, backend) = (Engine::Live(live), Backend::Live);
-                Ok(Self { engine, backend, why, notes: Vec::new() })
+                let (offloads, partial) = (Offloads::default(), None);
+                Ok(Self { engine, backend, why, offloads, partial, notes: Vec::new() })
             }
         }
     }
 
     /// Has as many sinks as the plan has threads send, the first of which is open.
     fn sinks(plan: &Plan<'_>, config: &Config, first: Opened) -> Result<Self> {
-        let Opened { sink, backend, why, mut notes } = first;
+        let Opened { sink, backend, why, offloads, mut notes } = first;
+        let partial = None;
         if plan.threads == 1 || backend == Backend::Live {
             if plan.threads > 1 {
                 notes.push("one thread sends: these live frames take two cores already".into());
             }
-            return Ok(Self { engine: Engine::Sink(sink), backend, why, notes });
+            let engine = Engine::Sink(sink);
+            return Ok(Self { engine, backend, why, offloads, partial, notes });
         }
         let mut sinks = vec![sink];
         for place in 1..plan.threads as u32 {
@@ -101,7 +123,8 @@ impl Sender {
             let next = Config { backend: Some(backend), queue, ..config.clone() };
             sinks.push(sink::open(&next)?.sink);
         }
-        Ok(Self { engine: Engine::Crew(Crew::new(sinks)?), backend, why, notes })
+        let engine = Engine::Crew(Crew::new(sinks)?);
+        Ok(Self { engine, backend, why, offloads, partial, notes })
     }
 
     /// The way out that it is.
@@ -112,6 +135,11 @@ impl Sender {
     /// Why it was this one.
     pub fn why(&self) -> &'static str {
         self.why
+    }
+
+    /// What the driver does with frames beside sending them.
+    pub fn offloads(&self) -> Offloads {
+        self.offloads
     }
 
     /// What is other than best, one line each, for the user to read.
@@ -125,10 +153,12 @@ impl Sender {
     /// # Errors
     /// As [`Live::run`] and [`run`](run()); the report is of what was sent all the same.
     pub fn run(&mut self, plan: &Plan<'_>, watch: &Watch<'_>) -> (Report, Result<()>) {
+        let plan =
+            Plan { template: self.partial.as_ref().unwrap_or(plan.template), ..plan.clone() };
         match &mut self.engine {
             Engine::Live(live) => live.run(watch),
-            Engine::Sink(sink) => run(plan, sink, watch),
-            Engine::Crew(crew) => crew.run(plan, watch),
+            Engine::Sink(sink) => run(&plan, sink, watch),
+            Engine::Crew(crew) => crew.run(&plan, watch),
         }
     }
 }

@@ -78,6 +78,14 @@ impl<'a> Place<'a> {
         }
     }
 
+    pub(super) fn checksum_offload(&self) -> Support {
+        self.feature(XdpFeatures::fills_checksums, "the driver completes none for AF_XDP")
+    }
+
+    pub(super) fn launch_times(&self) -> Support {
+        self.feature(XdpFeatures::launches_on_time, "the driver takes none from AF_XDP")
+    }
+
     fn one(&self) -> Support {
         Support::when(self.interface.is_some(), MANY)
     }

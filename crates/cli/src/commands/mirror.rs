@@ -43,6 +43,7 @@ pub(super) fn run(args: &MirrorArgs) -> Result<Outcome> {
         queue: 0,
         slots: 8 * BATCH,
         longest: reflector::LONGEST,
+        offloads: sink::Offloads::default(),
     })?;
     capture.notes.iter().chain(&opened.notes).for_each(output::tell);
     output::tell(format_args!("answering on {}", args.interface));

@@ -10,7 +10,7 @@ use linerate::base::Sink;
 use linerate::capture::Interrupt;
 use linerate::transmit::pacing::Pace;
 use linerate::transmit::replay::{Frames, Plan, Replayer, Report, Rewrite, Speed, Timing};
-use linerate::transmit::sink::{self, FileSink};
+use linerate::transmit::sink::{self, FileSink, Offloads};
 use linerate::transmit::template::Surroundings;
 use linerate::transmit::{BATCH, Outlet};
 
@@ -82,11 +82,13 @@ fn send(args: &ReplayArgs, plan: &Plan, files: &mut Files<'_>, queue: u32) -> Re
         queue,
         slots: (WAITING / longest).clamp(BATCH, 512),
         longest,
+        offloads: Offloads { launches: !plan.timing.is_unlimited(), ..Offloads::default() },
     })?;
     opened.notes.iter().for_each(output::tell);
     let (backend, why) = (opened.backend.to_string(), opened.why);
     output::tell(format_args!("replaying on {}, back end {backend}: {why}", args.interface));
-    carry_out(args, plan, files, &mut *opened.sink, Taker::BackEnd(&backend))
+    let taker = Taker::BackEnd(&backend, opened.offloads);
+    carry_out(args, plan, files, &mut *opened.sink, taker)
 }
 
 fn write(args: &ReplayArgs, plan: &Plan, files: &mut Files<'_>, path: &Path) -> Result<Outcome> {

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use linerate::capture::{self, Interrupt};
 use linerate::scan::Target;
-use linerate::transmit::sink::{self, Config};
+use linerate::transmit::sink::{self, Config, Offloads};
 
 use self::plan::Plan;
 use self::receiver::Receiver;
@@ -111,6 +111,7 @@ fn sink_config(args: &ScanArgs, plan: &Plan) -> Config {
         queue: 0,
         slots: SLOTS,
         longest: plan.prober.longest(),
+        offloads: Offloads::default(),
     }
 }
 

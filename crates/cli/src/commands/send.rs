@@ -139,7 +139,8 @@ fn send(args: &SendArgs, plan: &Plan<'_>, queue: u32) -> Result<Outcome> {
     sender.notes().iter().for_each(output::tell);
     let (backend, why) = (sender.backend().to_string(), sender.why());
     output::tell(format_args!("sending on {}, back end {backend}: {why}", args.interface));
-    carry_out(args, plan, Taker::BackEnd(&backend), |watch| sender.run(plan, watch))
+    let taker = Taker::BackEnd(&backend, sender.offloads());
+    carry_out(args, plan, taker, |watch| sender.run(plan, watch))
 }
 
 fn write(args: &SendArgs, plan: &Plan<'_>, path: &Path) -> Result<Outcome> {

@@ -17,6 +17,7 @@ struct TimestampingInfo {
     command: u32,
     /// `SOF_TIMESTAMPING_` bits.
     kinds: u32,
+    /// -1 for none.
     clock: i32,
     transmit_kinds: u32,
     transmit_reserved: [u32; 3],
@@ -34,10 +35,23 @@ unsafe impl Request for TimestampingInfo {}
 /// # Errors
 /// When there is no such interface.
 pub fn stamps_receipt(interface: &str) -> Result<bool> {
+    Ok(info(interface)?.is_some_and(|info| info.kinds & RECEIVE_HARDWARE != 0))
+}
+
+/// The number of the clock that the hardware of `interface` has, of which the device is `/dev/ptp` and that number; `None`
+/// where it has none.
+///
+/// # Errors
+/// When there is no such interface.
+pub fn card_clock(interface: &str) -> Result<Option<u32>> {
+    Ok(info(interface)?.and_then(|info| u32::try_from(info.clock).ok()))
+}
+
+fn info(interface: &str) -> Result<Option<TimestampingInfo>> {
     let mut info = TimestampingInfo { command: GET_TIMESTAMPING, ..Default::default() };
     match call(interface, &mut info) {
-        Ok(()) => Ok(info.kinds & RECEIVE_HARDWARE != 0),
-        Err(e) if e.raw_os_error() == Some(libc::EOPNOTSUPP) => Ok(false),
+        Ok(()) => Ok(Some(info)),
+        Err(e) if e.raw_os_error() == Some(libc::EOPNOTSUPP) => Ok(None),
         Err(e) => Err(Error::system(format!("ask for the clock of {interface}"), e)),
     }
 }
@@ -49,6 +63,7 @@ mod tests {
     #[test]
     fn loopback_has_no_clock() {
         assert!(!stamps_receipt("lo").unwrap());
+        assert_eq!(card_clock("lo").unwrap(), None);
         assert!(stamps_receipt("no-such-link").is_err());
     }
 }

@@ -9,11 +9,12 @@
 //! lies, [`Queue::release`] gives their frames back to the kernel.
 //!
 //! [`TransmitQueue`] is the way out: a socket with a transmit ring, by which the kernel gets frames,
-//! and a completion ring, by which it gives them back.
+//! and a completion ring, by which it gives them back. [`Offloads`] is what the driver is asked to do with them.
 //!
 //! Source: `linux/if_xdp.h` and Documentation/networking/af_xdp.rst, Linux 6.18.
 
 mod bind;
+mod metadata;
 mod queue;
 mod ring;
 mod slots;
@@ -21,6 +22,7 @@ mod socket;
 mod transmit;
 mod umem;
 
+pub use metadata::{Offloads, PartialChecksum};
 pub use queue::{Frame, Queue};
 pub use slots::Outcome;
 pub use socket::Statistics;

@@ -69,7 +69,7 @@ impl Queue {
         let entries = part.frames.next_power_of_two();
         let socket = Socket::open()?;
         // SAFETY: the part was given to this queue alone, and it tells what is in it by leases.
-        unsafe { socket.register_memory(part.start, part.bytes(), part.size.bytes())? };
+        unsafe { socket.register_memory(part.start, part.bytes(), part.size.bytes(), 0)? };
         socket.request_ring(RingKind::Fill, entries)?;
         socket.request_ring(RingKind::Completion, COMPLETIONS)?;
         socket.request_ring(RingKind::Receive, entries)?;

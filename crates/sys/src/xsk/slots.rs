@@ -1,5 +1,6 @@
 //! Frames on their way out: a row of slots, the ring that takes them and the ring that gives them back.
 
+use super::metadata::Offloads;
 use super::ring::{Consumer, Producer};
 
 /// What became of a frame.
@@ -18,6 +19,8 @@ pub(super) struct Slots {
     completions: Consumer<u64>,
     /// Bytes from one slot to the next.
     stride: u32,
+    /// What is asked of the driver before the frame in each.
+    offloads: Offloads,
     states: Vec<State>,
     /// The next slot to be filled.
     next: usize,
@@ -47,9 +50,10 @@ impl Slots {
         completions: Consumer<u64>,
         stride: u32,
         count: u32,
+        offloads: Offloads,
     ) -> Self {
         let states = vec![State::default(); count as usize];
-        Self { transmit, completions, stride, states, next: 0, outstanding: 0, taken: 0 }
+        Self { transmit, completions, stride, offloads, states, next: 0, outstanding: 0, taken: 0 }
     }
 
     /// At most `most` slots that follow one another and are the process's: the number of the first, and how
@@ -63,14 +67,17 @@ impl Slots {
     /// Gives the kernel the next slots, with frames of these lengths.
     ///
     /// # Panics
-    /// When these are more slots than there are free, or a frame is empty or longer than a slot.
+    /// When these are more slots than there are free, or a frame is longer than a slot, empty, or so short that it has
+    /// no place for the checksum that the driver completes.
     pub(super) fn submit(&mut self, lengths: &[u32]) {
         assert!(lengths.len() <= self.states.len() - self.outstanding, "more frames than slots");
         assert!(lengths.len() <= self.transmit.room() as usize, "more frames than the ring takes");
+        let (head, options) = (self.offloads.room() as u32, self.offloads.options());
+        let fitting = self.offloads.shortest()..=self.stride - head;
         for &len in lengths {
-            assert!((1..=self.stride).contains(&len), "a frame of {len} bytes");
-            let addr = self.next as u64 * u64::from(self.stride);
-            self.transmit.push(libc::xdp_desc { addr, len, options: 0 });
+            assert!(fitting.contains(&len), "a frame of {len} bytes");
+            let addr = self.next as u64 * u64::from(self.stride) + u64::from(head);
+            self.transmit.push(libc::xdp_desc { addr, len, options });
             self.states[self.next] = State::default();
             self.next = (self.next + 1) % self.states.len();
         }
@@ -168,6 +175,7 @@ impl Slots {
 mod tests {
     use super::*;
     use crate::mmap::SharedMemory;
+    use crate::xsk::PartialChecksum;
     use crate::xsk::ring::Layout;
 
     const LAYOUT: Layout = Layout { producer: 0, consumer: 64, flags: 128, entries: 192 };
@@ -179,10 +187,14 @@ mod tests {
     }
 
     fn slots() -> (Slots, Kernel) {
+        slots_with(Offloads::default())
+    }
+
+    fn slots_with(offloads: Offloads) -> (Slots, Kernel) {
         let memory = || SharedMemory::anonymous(4096).unwrap();
         let transmit = Producer::over(memory(), LAYOUT, 8);
         let completions = Consumer::over(memory(), LAYOUT, 8);
-        (Slots::new(transmit, completions, 2048, 4), Kernel { taken: 0, done: 0 })
+        (Slots::new(transmit, completions, 2048, 4, offloads), Kernel { taken: 0, done: 0 })
     }
 
     impl Kernel {
@@ -195,7 +207,11 @@ mod tests {
         }
 
         fn give_back(&mut self, slots: &Slots, slot: u64) {
-            slots.completions.play_published(self.done, slot * 2048);
+            self.give_back_from(slots, slot * 2048);
+        }
+
+        fn give_back_from(&mut self, slots: &Slots, address: u64) {
+            slots.completions.play_published(self.done, address);
             self.done += 1;
         }
     }
@@ -258,6 +274,27 @@ mod tests {
         kernel.give_back(&slots, 1);
         assert_eq!(slots.free(1), (2, 1));
         assert_eq!(outcomes(&mut slots), [Outcome::Sent, Outcome::Lost]);
+    }
+
+    #[test]
+    fn frames_lie_behind_what_is_asked_of_the_driver() {
+        let (mut slots, mut kernel) =
+            slots_with(Offloads { launches: true, ..Offloads::default() });
+        slots.submit(&[60, 2024]);
+        let last = slots.transmit.get(1);
+        assert_eq!((last.addr, last.len, last.options), (2048 + 24, 2024, libc::XDP_TX_METADATA));
+        kernel.take(&slots, 2, true);
+        slots.lose_one();
+        kernel.give_back_from(&slots, 24);
+        kernel.give_back_from(&slots, 2048 + 24);
+        assert_eq!(outcomes(&mut slots), [Outcome::Sent, Outcome::Lost]);
+    }
+
+    #[test]
+    #[should_panic(expected = "a frame of 40 bytes")]
+    fn a_frame_without_a_place_for_the_checksum_is_none() {
+        let checksum = Some(PartialChecksum { start: 34, offset: 6 });
+        slots_with(Offloads { checksum, launches: false }).0.submit(&[42, 40]);
     }
 
     #[test]

@@ -63,8 +63,9 @@ impl Socket {
         Ok(Self(unsafe { OwnedFd::from_raw_fd(fd) }))
     }
 
-    /// Has the kernel receive into `length` bytes of this process's memory from `start` on, which it
-    /// keeps even when the process unmaps them.
+    /// Has the kernel receive into `length` bytes of this process's memory from `start` on, or send from there, which
+    /// it keeps even when the process unmaps them. Before each frame to send lie `metadata` bytes, a multiple of 8
+    /// below 256.
     ///
     /// # Safety
     /// Nobody relies on what these bytes are, but by leases of the socket's queue.
@@ -73,16 +74,27 @@ impl Socket {
         start: usize,
         length: u64,
         frame: u32,
+        metadata: u32,
     ) -> io::Result<()> {
-        let request = libc::xdp_umem_reg {
-            addr: start as u64,
-            len: length,
-            chunk_size: frame,
-            headroom: 0,
-            flags: 0,
-            tx_metadata_len: 0,
+        let register = |flags| {
+            let request = libc::xdp_umem_reg {
+                addr: start as u64,
+                len: length,
+                chunk_size: frame,
+                headroom: 0,
+                flags,
+                tx_metadata_len: metadata,
+            };
+            self.set_option(libc::SOL_XDP, libc::XDP_UMEM_REG, &request)
         };
-        self.set_option(libc::SOL_XDP, libc::XDP_UMEM_REG, &request)
+        if metadata == 0 {
+            return register(0);
+        }
+        match register(libc::XDP_UMEM_TX_METADATA_LEN) {
+            // Before Linux 6.11 the length is enough, and the flag unknown.
+            Err(e) if e.raw_os_error() == Some(libc::EINVAL) => register(0),
+            registered => registered,
+        }
     }
 
     pub(super) fn request_ring(&self, kind: RingKind, entries: u32) -> io::Result<()> {

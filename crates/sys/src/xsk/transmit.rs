@@ -3,6 +3,7 @@ use std::io;
 use linerate_base::{Error, Result};
 
 use super::bind::bind;
+use super::metadata::{Offloads, write_launch};
 use super::ring::{Consumer, Producer};
 use super::slots::{Outcome, Slots};
 use super::socket::{RingKind, Socket};
@@ -19,6 +20,7 @@ pub struct TransmitQueue {
     socket: Socket,
     memory: SharedMemory,
     size: FrameSize,
+    offloads: Offloads,
     slots: Slots,
     is_zero_copy: bool,
 }
@@ -32,15 +34,23 @@ const BUDGET: u32 = 32;
 
 impl TransmitQueue {
     /// Opens a socket on the queue `queue` of the interface with index `interface`, with `slots`
-    /// frames. The driver reads them itself where it can, and the kernel copies them where it cannot.
+    /// frames. The driver reads them itself where it can, and the kernel copies them where it cannot. `offloads` are
+    /// what the driver says it does for such sockets ([`XdpFeatures`](crate::netlink::XdpFeatures)): others pass over
+    /// what is asked, but for checksums where the kernel copies.
     ///
     /// # Errors
     /// As [`Umem::open_queue`](super::Umem::open_queue).
-    pub fn open(interface: u32, queue: u32, size: FrameSize, slots: u32) -> Result<Self> {
+    pub fn open(
+        interface: u32,
+        queue: u32,
+        size: FrameSize,
+        slots: u32,
+        offloads: Offloads,
+    ) -> Result<Self> {
         let asked = || format!("open an AF_XDP socket on queue {queue}");
         let bytes = size.bytes() as usize * slots as usize;
         let memory = SharedMemory::anonymous(bytes).map_err(|e| Error::system(asked(), e))?;
-        let prepared = Self::prepare(memory, size, slots);
+        let prepared = Self::prepare(memory, size, slots, offloads);
         let mut opened = prepared.map_err(|e| refused(asked(), e))?;
         bind(&opened.socket, interface, queue)?;
         opened.is_zero_copy = opened.socket.is_zero_copy().map_err(|e| refused(asked(), e))?;
@@ -48,13 +58,19 @@ impl TransmitQueue {
     }
 
     /// The rings have an entry for every frame: so the completion ring is never full.
-    fn prepare(memory: SharedMemory, size: FrameSize, slots: u32) -> io::Result<Self> {
+    fn prepare(
+        memory: SharedMemory,
+        size: FrameSize,
+        slots: u32,
+        offloads: Offloads,
+    ) -> io::Result<Self> {
         let entries = slots.next_power_of_two().max(BUDGET);
         let socket = Socket::open()?;
         // SAFETY: the kernel only reads this memory, and `acquire` lends no frame that it may read.
         unsafe {
             let start = memory.as_ptr() as usize;
-            socket.register_memory(start, memory.len() as u64, size.bytes())?;
+            let metadata = offloads.room() as u32;
+            socket.register_memory(start, memory.len() as u64, size.bytes(), metadata)?;
         }
         socket.request_ring(RingKind::Fill, FILLS)?;
         socket.request_ring(RingKind::Completion, entries)?;
@@ -65,13 +81,23 @@ impl TransmitQueue {
         let transmit = Producer::over(ring, layout, entries);
         let (ring, layout) = socket.map_ring(RingKind::Completion, entries, size_of::<u64>())?;
         let completions = Consumer::over(ring, layout, entries);
-        let slots = Slots::new(transmit, completions, size.bytes(), slots);
-        Ok(Self { socket, memory, size, slots, is_zero_copy: false })
+        let count = slots as usize;
+        let slots = Slots::new(transmit, completions, size.bytes(), slots, offloads);
+        let mut opened = Self { socket, memory, size, offloads, slots, is_zero_copy: false };
+        let stride = opened.stride();
+        opened.acquire(count).chunks_mut(stride).for_each(|slot| offloads.write(slot));
+        Ok(opened)
     }
 
-    /// Bytes from one slot to the next: the longest frame.
+    /// Bytes from one slot to the next.
     pub fn stride(&self) -> usize {
         self.size.bytes() as usize
+    }
+
+    /// How far behind the beginning of its slot a frame begins. What lies there is what is asked of the driver, and
+    /// not to be changed.
+    pub fn head(&self) -> usize {
+        self.offloads.room()
     }
 
     /// True when the driver reads frames itself, false when the kernel copies them.
@@ -92,10 +118,23 @@ impl TransmitQueue {
         }
     }
 
+    /// Has the card keep the frame in the slot `place` of those acquired last until its clock shows so many nanoseconds;
+    /// frames behind it wait as well. Where it has no launch times, or its queue is not set for them, the frame
+    /// leaves at once.
+    ///
+    /// # Panics
+    /// When there is no such slot, or launch times were not among the offloads.
+    pub fn launch(&mut self, place: usize, nanos: u64) {
+        assert!(self.offloads.launches, "launch times were not asked for");
+        let stride = self.stride();
+        write_launch(&mut self.acquire(place + 1)[place * stride..], nanos);
+    }
+
     /// Gives the kernel the first slots of those acquired last, filled with frames of these lengths.
     ///
     /// # Panics
-    /// When these are more slots than there are free, or a frame is empty or longer than a slot.
+    /// When these are more slots than there are free, or a frame is longer than a slot, empty, or so short that it has
+    /// no place for the checksum that the driver completes.
     pub fn submit(&mut self, lengths: &[u32]) {
         self.slots.submit(lengths);
     }

@@ -4,6 +4,7 @@ use std::hint;
 use std::thread;
 use std::time::Duration;
 
+use linerate_base::Timestamp;
 use linerate_sys::clock::{self, CycleClock};
 
 /// The longest sleep: so soon a stop is noticed.
@@ -27,6 +28,11 @@ impl Clock {
         let mut clock = Self { cycles: CycleClock::monotonic().ok(), start: 0 };
         clock.start = clock.time();
         clock
+    }
+
+    /// When it was started, of `CLOCK_MONOTONIC`.
+    pub(crate) fn started(&self) -> Timestamp {
+        Timestamp::from_nanos(self.start)
     }
 
     /// The time; it never goes back.

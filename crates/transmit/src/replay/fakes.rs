@@ -70,41 +70,37 @@ pub(super) struct Taken {
     lengths: Vec<u32>,
     pub(super) frames: Vec<(u8, u32)>,
     pub(super) times: Vec<Instant>,
-    /// When each was due, where the sink was told.
+    /// When each was due.
     pub(super) dates: Vec<i64>,
-    /// It wants to be told.
-    pub(super) is_dated: bool,
-    date: Timestamp,
+    pub(super) is_offline: bool,
+    batch: Vec<Timestamp>,
 }
 
 impl Taken {
     pub(super) fn new() -> Self {
-        let (region, lengths, date) = (vec![0; 4096], Vec::new(), Timestamp::EPOCH);
+        let (region, lengths, batch) = (vec![0; 4096], Vec::new(), Vec::new());
         let (frames, times, dates) = (Vec::new(), Vec::new(), Vec::new());
-        Self { region, lengths, frames, times, dates, is_dated: false, date }
+        Self { region, lengths, frames, times, dates, is_offline: false, batch }
     }
 }
 
 impl Sink for Taken {
     fn acquire(&mut self, most: usize) -> Result<Slots<'_>> {
         let end = 128 * most.min(4);
-        Ok(Slots::new(&mut self.region[..end], 128, 0, &mut self.lengths))
+        let slots = Slots::new(&mut self.region[..end], 128, 0, &mut self.lengths);
+        Ok(slots.dated(&mut self.batch))
     }
 
-    fn is_dated(&self) -> bool {
-        self.is_dated
-    }
-
-    fn date(&mut self, due: Timestamp) {
-        self.date = due;
+    fn is_offline(&self) -> bool {
+        self.is_offline
     }
 
     fn submit(&mut self) -> Result<()> {
         for (slot, length) in self.region.chunks(128).zip(self.lengths.drain(..)) {
             self.frames.push((slot[0], length));
             self.times.push(Instant::now());
-            self.dates.push(self.date.nanos());
         }
+        self.dates.extend(self.batch.drain(..).map(Timestamp::nanos));
         Ok(())
     }
 

@@ -147,8 +147,11 @@ impl Feed for Packets<'_, '_> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
     use super::*;
     use linerate_base::ErrorKind;
+    use linerate_sys::clock::monotonic;
 
     use crate::pacing::{Pace, Rate, wire_bits};
     use crate::replay::Speed;
@@ -185,6 +188,7 @@ mod tests {
     fn packets_leave_in_order_and_not_before_their_time() {
         let times = [0, 3_000_000, 2_000_000, 9_000_000];
         let packets = times.map(|time| (1 + time, 60 + time as u32 / 1_000_000));
+        let began = Instant::now();
         let (taken, end, report) = play(&plan(RECORDED), &mut Packets::new(&packets));
         assert_eq!(end.unwrap(), None);
         assert_eq!(taken.frames, [(0, 60), (1, 63), (2, 62), (3, 69)]);
@@ -194,6 +198,12 @@ mod tests {
                     >= Duration::from_millis(due)
             );
         }
+        for (date, due) in taken.dates.iter().zip([0, 3, 3, 9].map(Duration::from_millis)) {
+            let after = Duration::from_nanos((date - taken.dates[0]).cast_unsigned());
+            assert!((due..=due + report.sent.lost).contains(&after), "{:?}", taken.dates);
+        }
+        let age = Duration::from_nanos((monotonic() - taken.dates[0]).cast_unsigned());
+        assert!((Duration::from_millis(9)..=began.elapsed()).contains(&age), "{age:?}");
         assert_eq!(report.counts.backwards, 1);
     }
 
@@ -237,7 +247,7 @@ mod tests {
             ),
         ] {
             let mut savefile = Taken::new();
-            savefile.is_dated = true;
+            savefile.is_offline = true;
             let (taken, end, report) =
                 play_into(savefile, &plan(timing), &mut Packets::new(&packets));
             assert_eq!((end.unwrap(), taken.dates), (None, dates.to_vec()), "{timing:?}");

@@ -23,6 +23,11 @@ pub enum Timing {
 }
 
 impl Timing {
+    /// True when packets are due at once, whenever that is.
+    pub fn is_unlimited(&self) -> bool {
+        matches!(self, Self::Paced(pace) if pace.rate == Rate::Unlimited)
+    }
+
     /// True when packets are to leave faster than system calls can send them, for all that is known.
     pub fn is_fast(&self) -> bool {
         matches!(self, Self::Paced(pace) if is_fast(pace.rate, SHORTEST))

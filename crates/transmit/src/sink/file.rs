@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::path::Path;
-use std::time::SystemTime;
 
 use linerate_base::{
     Direction, Error, Interface, LinkType, Packet, Result, Sink, SinkStats, Slots, Timestamp,
@@ -11,12 +10,12 @@ use linerate_savefile::{Compression, Format, Options, Output, Writer};
 
 use super::buffer::Buffer;
 
-/// Writes frames to a savefile, with the time at which they are due; with that at which they come, where nobody says.
+/// Writes frames to a savefile, with the time at which they are due.
 pub struct FileSink {
     writer: Writer<Output<File>>,
     buffer: Buffer,
-    /// When frames are due, if that is known.
-    due: Option<Timestamp>,
+    /// When each frame is due.
+    dates: Vec<Timestamp>,
     stats: SinkStats,
 }
 
@@ -40,13 +39,13 @@ impl FileSink {
         let options = Options { format: Format::of_name(&name), ..Options::default() };
         let writer = Writer::new(output, &options, &[interface])?;
         let (buffer, stats) = (Buffer::new(slots, longest), SinkStats::default());
-        Ok(Self { writer, buffer, due: None, stats })
+        Ok(Self { writer, buffer, dates: Vec::new(), stats })
     }
 
-    fn write(&mut self, time: Timestamp) -> Result<()> {
-        for data in self.buffer.frames() {
+    fn write(&mut self) -> Result<()> {
+        for (data, time) in self.buffer.frames().zip(&self.dates) {
             self.writer.write(&Packet {
-                time,
+                time: *time,
                 data,
                 length: data.len() as u32,
                 interface: 0,
@@ -70,27 +69,18 @@ impl FileSink {
     }
 }
 
-fn now() -> Timestamp {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    Timestamp::EPOCH + since.unwrap_or_default()
-}
-
 impl Sink for FileSink {
     fn acquire(&mut self, most: usize) -> Result<Slots<'_>> {
-        Ok(self.buffer.acquire(most))
+        Ok(self.buffer.acquire(most).dated(&mut self.dates))
     }
 
-    fn is_dated(&self) -> bool {
+    fn is_offline(&self) -> bool {
         true
-    }
-
-    fn date(&mut self, due: Timestamp) {
-        self.due = Some(due);
     }
 
     fn submit(&mut self) -> Result<()> {
         self.stats.submitted += self.buffer.frames().len() as u64;
-        let result = self.write(self.due.unwrap_or_else(now));
+        let result = self.write();
         self.buffer.clear();
         self.stats.refused = self.stats.submitted - self.stats.sent;
         result

@@ -21,5 +21,6 @@ mod wire;
 mod xdp;
 
 pub use file::FileSink;
+pub use linerate_sys::xsk::Offloads;
 pub(crate) use open::{ASKED_FOR, FAST, is_about_live, open_without_live, with_remedy};
 pub use open::{Backend, Config, Opened, open, open_fast};

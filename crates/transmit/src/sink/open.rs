@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use linerate_base::{Error, ErrorKind, Result, Sink};
 use linerate_sys::capability::{self, Capability};
+use linerate_sys::xsk::Offloads;
 use linerate_sys::{cpu, packet_send};
 
 use super::ring::{PacketRing, RingSink};
@@ -72,6 +73,9 @@ pub struct Config {
     pub slots: usize,
     /// Bytes of the longest frame.
     pub longest: usize,
+    /// What `xdp` has the driver do, where it can; the others have none of it. A checksum is one of every frame, and
+    /// with launch times every frame [has a date](linerate_base::Slots::date).
+    pub offloads: Offloads,
 }
 
 /// A sink that was opened, and how.
@@ -82,6 +86,8 @@ pub struct Opened {
     pub backend: Backend,
     /// Why it was this one.
     pub why: &'static str,
+    /// What the driver does, of that which it was to do: frames have to be such that it has to.
+    pub offloads: Offloads,
     /// What is other than best, one line each, for the user to read.
     pub notes: Vec<String>,
 }
@@ -190,8 +196,8 @@ const NO_BUFFERS: Option<i32> = Some(105);
 
 fn make(config: &Config, backend: Backend, why: &'static str) -> Result<Opened> {
     let wire = || Wire::find(&config.interface);
-    let &Config { queue, slots, longest, .. } = config;
-    let mut notes = Vec::new();
+    let &Config { queue, slots, longest, offloads: wanted, .. } = config;
+    let (mut offloads, mut notes) = (Offloads::default(), Vec::new());
     let sink: Box<dyn Sink + Send> = match backend {
         Backend::Live => Box::new(FramesSink::open(&config.interface, slots, longest)?),
         Backend::Socket => Box::new(SocketSink::new(wire()?, slots, longest, 1)?),
@@ -204,12 +210,12 @@ fn make(config: &Config, backend: Backend, why: &'static str) -> Result<Opened> 
         }
         Backend::Xdp => {
             let wire = wire()?;
-            let ring = XdpRing::open(&wire, queue, slots, longest)?;
-            notes = ring.notes();
+            let ring = XdpRing::open(&wire, queue, slots, longest, wanted)?;
+            (offloads, notes) = (ring.offloads(), ring.notes().to_vec());
             Box::new(RingSink::new(wire, ring))
         }
     };
-    Ok(Opened { sink, backend, why, notes })
+    Ok(Opened { sink, backend, why, offloads, notes })
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::io;
 
-use linerate_base::{Error, Result, Sink, SinkStats, Slots};
+use linerate_base::{Error, Result, Sink, SinkStats, Slots, Timestamp};
 use linerate_sys::packet_socket::PacketSocket;
 use linerate_sys::packet_tx_ring::{HEAD, TxRing};
 use linerate_sys::xsk::Outcome;
@@ -26,8 +26,9 @@ pub(super) trait Ring {
     /// with it; `None` where the kernel says so itself.
     fn misfit(&mut self, lengths: &[u32], wire: &Wire) -> Option<(usize, Error)>;
 
-    /// Hands over the first of the acquired slots, with frames of these lengths.
-    fn submit(&mut self, lengths: &[u32]);
+    /// Hands over the first of the acquired slots, with frames of these lengths, due at these times of
+    /// `CLOCK_MONOTONIC`.
+    fn submit(&mut self, lengths: &[u32], dates: &[Timestamp]);
 
     /// Has the kernel send what was handed over; what finds no room waits.
     fn kick(&mut self) -> io::Result<()>;
@@ -70,7 +71,7 @@ impl Ring for PacketRing {
         None
     }
 
-    fn submit(&mut self, lengths: &[u32]) {
+    fn submit(&mut self, lengths: &[u32], _: &[Timestamp]) {
         self.ring.submit(lengths);
     }
 
@@ -93,6 +94,7 @@ pub(super) struct RingSink<R> {
     wire: Wire,
     ring: R,
     lengths: Vec<u32>,
+    dates: Vec<Timestamp>,
     /// Lengths of the frames that are pending, the oldest first.
     pending: VecDeque<u32>,
     stats: SinkStats,
@@ -100,8 +102,8 @@ pub(super) struct RingSink<R> {
 
 impl<R: Ring> RingSink<R> {
     pub(super) fn new(wire: Wire, ring: R) -> Self {
-        let stats = SinkStats::default();
-        Self { wire, ring, lengths: Vec::new(), pending: VecDeque::new(), stats }
+        let (lengths, dates, pending) = (Vec::new(), Vec::new(), VecDeque::new());
+        Self { wire, ring, lengths, dates, pending, stats: SinkStats::default() }
     }
 
     /// Has the kernel send what waits in the ring; what finds no room goes on waiting.
@@ -154,7 +156,7 @@ impl<R: Ring> RingSink<R> {
     fn hand_over(&mut self) -> Option<Error> {
         let misfit = self.ring.misfit(&self.lengths, &self.wire);
         let fitting = misfit.as_ref().map_or(self.lengths.len(), |(index, _)| *index);
-        self.ring.submit(&self.lengths[..fitting]);
+        self.ring.submit(&self.lengths[..fitting], &self.dates[..fitting]);
         self.pending.extend(self.lengths.drain(..fitting));
         self.stats.refused += self.lengths.drain(..).len() as u64;
         misfit.map(|(_, error)| error)
@@ -167,7 +169,8 @@ impl<R: Ring> Sink for RingSink<R> {
             self.kick()?;
         }
         let (stride, head) = (self.ring.stride(), self.ring.head());
-        Ok(Slots::new(self.ring.acquire(most), stride, head, &mut self.lengths))
+        let slots = Slots::new(self.ring.acquire(most), stride, head, &mut self.lengths);
+        Ok(slots.dated(&mut self.dates))
     }
 
     fn submit(&mut self) -> Result<()> {
@@ -200,5 +203,73 @@ impl<R: Ring> Sink for RingSink<R> {
 
     fn stats(&self) -> SinkStats {
         self.stats
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A ring of four slots that refuses frames of less than 14 bytes and remembers the others.
+    #[derive(Default)]
+    struct Taken {
+        region: Vec<u8>,
+        frames: Vec<(u32, i64)>,
+        done: usize,
+    }
+
+    impl Ring for Taken {
+        fn stride(&self) -> usize {
+            100
+        }
+
+        fn head(&self) -> usize {
+            24
+        }
+
+        fn acquire(&mut self, most: usize) -> &mut [u8] {
+            self.region.resize(100 * most.min(4), 0);
+            &mut self.region
+        }
+
+        fn misfit(&mut self, lengths: &[u32], wire: &Wire) -> Option<(usize, Error)> {
+            lengths.iter().position(|length| *length < 14).map(|at| (at, wire.held(1)))
+        }
+
+        fn submit(&mut self, lengths: &[u32], dates: &[Timestamp]) {
+            self.frames.extend(lengths.iter().copied().zip(dates.iter().map(|date| date.nanos())));
+        }
+
+        fn kick(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn complete(&mut self, tell: &mut dyn FnMut(Outcome)) {
+            (self.done..self.frames.len()).for_each(|_| tell(Outcome::Sent));
+            self.done = self.frames.len();
+        }
+
+        fn withdraw(&mut self) -> usize {
+            0
+        }
+    }
+
+    #[test]
+    fn the_ring_is_told_when_each_frame_is_due_that_it_gets() {
+        let mut sink = RingSink::new(Wire::find("lo").unwrap(), Taken::default());
+        for (lengths, is_taken) in [([60, 61, 62], true), ([63, 5, 64], false)] {
+            let mut slots = sink.acquire(9).unwrap();
+            for length in lengths {
+                slots.date(Timestamp::from_nanos(1_000 + length as i64));
+                slots.push(|_| length);
+            }
+            assert_eq!(sink.submit().is_ok(), is_taken);
+        }
+        assert_eq!(
+            sink.ring.frames,
+            [60, 61, 62, 63].map(|length| (length, 1_000 + i64::from(length)))
+        );
+        assert_eq!((sink.stats().sent, sink.stats().refused), (4, 2));
+        assert!(sink.stats().balances());
     }
 }

@@ -123,6 +123,8 @@ pub struct Checksum {
     pub base: u16,
     /// A sum of zero is sent as all ones (RFC 768).
     pub zero_as_ones: bool,
+    /// It is the sum of the pseudo-header, and a network card adds the rest and complements it.
+    pub is_partial: bool,
     /// The checksums that cover this one, as indexes of [`Template::checksums`](super::Template::checksums): those of
     /// layers further out, such as that of an ICMP message about a packet.
     pub within: Vec<usize>,
@@ -132,10 +134,12 @@ impl Checksum {
     /// Puts the checksum into `frame`, `sum` being what the varying fields add, and returns it.
     #[inline]
     pub(super) fn put(&self, sum: u64, frame: &mut [u8]) -> u16 {
-        let mut checksum = !(fold(sum + u64::from(self.base)) as u16);
-        if self.zero_as_ones && checksum == 0 {
-            checksum = u16::MAX;
-        }
+        let sum = fold(sum + u64::from(self.base)) as u16;
+        let checksum = match !sum {
+            _ if self.is_partial => sum,
+            0 if self.zero_as_ones => u16::MAX,
+            checksum => checksum,
+        };
         frame[self.at..self.at + 2].copy_from_slice(&checksum.to_be_bytes());
         checksum
     }

@@ -28,6 +28,7 @@ mod compiled;
 mod error;
 mod layers;
 mod options;
+mod partial;
 mod placed;
 mod question;
 mod sums;
@@ -45,6 +46,8 @@ pub(crate) use walks::{Step, Walks};
 
 use crate::blocklist::Blocklist;
 use assemble::Assembly;
+use linerate_sys::xsk::PartialChecksum;
+use partial::Partial;
 use sums::tails;
 use walks::Excess;
 
@@ -59,6 +62,8 @@ pub struct Template {
     checksums: Vec<Checksum>,
     size: Option<Size>,
     walks: Walks,
+    /// What a network card can do.
+    partial: Option<Partial>,
     notes: Vec<String>,
 }
 
@@ -113,6 +118,12 @@ impl Template {
     /// The checksums that are to be filled in.
     pub fn checksums(&self) -> &[Checksum] {
         &self.checksums
+    }
+
+    /// The same packets with a checksum that a network card can complete, and where it is; `None` where cards do not find
+    /// it, or would repair what was meant to be wrong.
+    pub fn partial(&self) -> Option<(Self, PartialChecksum)> {
+        self.partial.as_ref().map(|partial| partial.apply(self))
     }
 
     /// What was filled in that users may want otherwise, one line each, for them to read.
@@ -182,6 +193,7 @@ fn build(
             Excess::Combinations => Error::at(&whole, "there are more than 2^64 combinations")
                 .advise("take fewer values, or random(...) for some fields"),
         })?;
+    let partial = Partial::of(&assembly, &checksums);
     let before = layers.last().map_or(0, |last| last.at + last.layer.length);
     let size = assembly.size.map(|varying| Size {
         varying,
@@ -190,5 +202,5 @@ fn build(
         sums: assembly.tail_sums,
     });
     let Assembly { frame, varying, notes, .. } = assembly;
-    Ok(Template { frame, varying, checksums, size, walks, notes })
+    Ok(Template { frame, varying, checksums, size, walks, partial, notes })
 }

@@ -28,6 +28,7 @@ pub(super) fn checksums(assembly: &mut Assembly<'_>) -> Vec<Checksum> {
             base: covered.base(&assembly.frame),
             // RFC 768: a sum of zero is sent as all ones.
             zero_as_ones: cover == Cover::Pseudo(17),
+            is_partial: false,
         };
         covered.mark(assembly, checksums.len());
         checksums.push(checksum);
@@ -51,7 +52,7 @@ fn folded(sum: &Sum16BitWords) -> u16 {
 }
 
 /// What a checksum is over.
-struct Covered {
+pub(super) struct Covered {
     ranges: Vec<Range<usize>>,
     /// Of the pseudo-header, what stands nowhere in the frame.
     constant: u64,
@@ -60,7 +61,12 @@ struct Covered {
 }
 
 impl Covered {
-    fn new(assembly: &Assembly<'_>, index: usize, placed: &Placed, cover: Cover) -> Self {
+    pub(super) fn new(
+        assembly: &Assembly<'_>,
+        index: usize,
+        placed: &Placed,
+        cover: Cover,
+    ) -> Self {
         let rest = placed.at..assembly.frame.len();
         match cover {
             Cover::Header => {
@@ -90,6 +96,13 @@ impl Covered {
     fn base(&self, frame: &[u8]) -> u16 {
         let sum = Sum16BitWords::new().add_8bytes(self.constant.to_be_bytes());
         folded(&self.ranges.iter().fold(sum, |sum, range| sum.add_slice(&frame[range.clone()])))
+    }
+
+    /// Of one with a pseudo-header: where its addresses stand, and the sum of all of it that does not vary.
+    pub(super) fn pseudo_header(self, frame: &[u8]) -> (Range<usize>, u16) {
+        let addresses = self.ranges[0].clone();
+        let base = Self { ranges: vec![addresses.clone()], ..self }.base(frame);
+        (addresses, base)
     }
 
     fn mark(&self, assembly: &mut Assembly<'_>, checksum: usize) {

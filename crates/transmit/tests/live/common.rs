@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use linerate_base::{Result, Source};
+use linerate_base::{Packet, Result, Source};
 use linerate_capture::{self as capture, Capture, Interrupt};
 use linerate_lab::{Host, Lab, Offload, need};
 use linerate_transmit::pacing::{Pace, Rate};
-use linerate_transmit::sink::{Backend, Config, Opened, open};
+use linerate_transmit::sink::{Backend, Config, Offloads, Opened, open};
 use linerate_transmit::{Blocklist, Outlet, Plan, Report, Template, run};
 
 /// A silent pair of hosts which take redirected frames, or `None` without root.
@@ -43,8 +43,8 @@ pub(crate) fn once(template: &Template) -> Plan<'_> {
 }
 
 pub(crate) fn open_on(host: &Host, backend: Option<Backend>, longest: usize) -> Result<Opened> {
-    let config =
-        Config { interface: host.interface().into(), backend, queue: 0, slots: 256, longest };
+    let (interface, offloads) = (host.interface().into(), Offloads::default());
+    let config = Config { interface, backend, queue: 0, slots: 256, longest, offloads };
     host.run(|| open(&config))
 }
 
@@ -63,27 +63,41 @@ pub(crate) fn send(host: &Host, backend: Backend, plan: &Plan<'_>) -> (Report, R
 
 /// Everything that comes to the host from now on.
 pub(crate) fn listen(host: &Host) -> Capture {
+    host.run(|| listen_on(host.interface()))
+}
+
+/// Everything that comes to an interface of the calling thread's namespace from now on.
+pub(crate) fn listen_on(interface: &str) -> Capture {
     let config = capture::Config {
         backend: Some(capture::Backend::Ring),
         direction: capture::Directions::In,
         buffer: 32 << 20,
-        ..capture::Config::new(host.interface(), Interrupt::new().unwrap())
+        ..capture::Config::new(interface, Interrupt::new().unwrap())
     };
-    host.run(|| capture::open(&config)).unwrap_or_else(|error| panic!("{error}"))
+    capture::open(&config).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// What came, until there are `count` or nothing has come for long; and that no more came.
 pub(crate) fn fetch(capture: &mut Capture, count: usize) -> Vec<Vec<u8>> {
+    fetch_as(capture, count, |packet| packet.data.to_vec())
+}
+
+/// The same, of each packet what `take` takes of it.
+pub(crate) fn fetch_as<T>(
+    capture: &mut Capture,
+    count: usize,
+    take: impl Fn(Packet<'_>) -> T,
+) -> Vec<T> {
     let mut packets = Vec::new();
     let mut silent = 0;
     while packets.len() < count && silent < 50 {
         let batch = capture.source.next_batch(Duration::from_millis(100)).unwrap().unwrap();
         silent = if batch.is_empty() { silent + 1 } else { 0 };
-        packets.extend(batch.iter().map(|packet| packet.data.to_vec()));
+        packets.extend(batch.iter().map(&take));
     }
     capture.source.stop().unwrap();
     while let Some(batch) = capture.source.next_batch(Duration::ZERO).unwrap() {
-        packets.extend(batch.iter().map(|packet| packet.data.to_vec()));
+        packets.extend(batch.iter().map(&take));
     }
     assert_eq!(capture.source.stats().unwrap().dropped, 0);
     packets

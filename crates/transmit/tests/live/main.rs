@@ -5,6 +5,7 @@ mod delivery;
 mod faults;
 mod frames;
 mod live;
+mod offload;
 mod rhythm;
 mod stamp;
 mod verified;

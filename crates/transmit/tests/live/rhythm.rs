@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use linerate_transmit::pacing::{Pace, Rate};
-use linerate_transmit::sink::{Backend, Config, open};
+use linerate_transmit::sink::Backend;
 use linerate_transmit::{End, Plan, run};
 
 use crate::common::*;
@@ -46,15 +46,9 @@ fn a_stop_ends_a_long_wait() {
     let template = template(a, &format!("IP(dst='{}')/UDP()", lab.host("b").ipv4()));
     // One packet in 1000 seconds: the second is waited for.
     let plan = Plan { pace: Pace::new(Rate::Frames(1)), count: None, ..once(&template) };
-    let config = Config {
-        interface: a.interface().into(),
-        backend: Some(Backend::Socket),
-        queue: 0,
-        slots: 64,
-        longest: 60,
-    };
+    let mut opened =
+        open_on(a, Some(Backend::Socket), 60).unwrap_or_else(|error| panic!("{error}"));
     a.run(|| {
-        let mut opened = open(&config).unwrap_or_else(|error| panic!("{error}"));
         let asked = AtomicU32::new(0);
         let stop = |_| asked.fetch_add(1, Ordering::Relaxed) == 5;
         let (report, result) = run(&plan, &mut *opened.sink, &stop);

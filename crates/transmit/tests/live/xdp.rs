@@ -4,14 +4,16 @@ use linerate_base::{ErrorKind, Sink, Slots};
 use linerate_capture as capture;
 use linerate_lab::{Host, Lab, need};
 use linerate_sys::capability::{Capability, limit_capabilities};
-use linerate_transmit::run;
-use linerate_transmit::sink::{Backend, Config, Opened, open};
+use linerate_transmit::pacing::{Pace, Rate};
+use linerate_transmit::sink::{Backend, Config, Offloads, Opened, open};
+use linerate_transmit::{Plan, Sender, run};
 
 use crate::common::*;
 
 fn config(host: &Host, queue: u32, longest: usize) -> Config {
     let interface = host.interface().into();
-    Config { interface, backend: Some(Backend::Xdp), queue, slots: 64, longest }
+    let (backend, offloads) = (Some(Backend::Xdp), Offloads::default());
+    Config { interface, backend, queue, slots: 64, longest, offloads }
 }
 
 fn opened(host: &Host, config: &Config) -> Opened {
@@ -45,7 +47,7 @@ fn the_queue_that_was_asked_for_sends() {
         let mut capture = listen(b);
         let mut opened = opened(a, &config(a, queue, template.longest()));
         assert!(opened.notes[0].contains("the kernel copies frames"), "{:?}", opened.notes);
-        let offers = "the driver has no checksum offload and has no launch times";
+        let offers = "checksums not offered by the driver, launch times not offered by the driver";
         assert!(opened.notes.get(1).is_none_or(|note| note.contains(offers)), "{:?}", opened.notes);
         let (report, result) = run(&once(&template), &mut *opened.sink, &|_| false);
         result.unwrap();
@@ -55,6 +57,24 @@ fn the_queue_that_was_asked_for_sends() {
     let error = refused(a, &config(a, 2, 60));
     assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
     assert_eq!(error.answered(), "the interface has no such queue");
+}
+
+#[test]
+fn what_the_driver_does_not_have_is_not_asked_for() {
+    let Some(lab) = quiet_pair() else { return };
+    let (a, b) = (lab.host("a"), lab.host("b"));
+    let template = template(a, &format!("IP(dst='{}')/UDP(sport=1-50)", b.ipv4()));
+    let mut capture = listen(b);
+    let plan = Plan { pace: Pace::new(Rate::Frames(10_000_000)), ..once(&template) };
+    let mut sender = a.run(|| Sender::open(&plan, a.interface(), Some(Backend::Xdp), 0)).unwrap();
+    assert_eq!(sender.offloads(), Offloads::default());
+    sender.run(&plan, &|_| false).1.unwrap();
+    drop(sender);
+    assert!(fetch(&mut capture, 50) == expected(&template, 50));
+    let (_, checksum) = template.partial().unzip();
+    let wanted = Offloads { checksum, launches: true };
+    let opened = opened(a, &Config { offloads: wanted, ..config(a, 0, 60) });
+    assert_eq!(opened.offloads, Offloads::default());
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod errors;
 mod fields;
 mod filled;
 mod messages;
+mod partial;
 mod rewritten;
 mod walks;
 

@@ -9,7 +9,7 @@ use linerate::base::Sink;
 use linerate::lab::traffic::live::SoftirqThreads;
 use linerate::sys::cpu;
 use linerate::transmit::pacing::{Pace, Rate};
-use linerate::transmit::sink::{self, Config};
+use linerate::transmit::sink::{self, Config, Offloads};
 use linerate::transmit::{Backend, Plan, Sender, run};
 
 use super::ground::{Device, Ground};
@@ -99,7 +99,8 @@ pub(super) fn open_sink(
     slots: usize,
 ) -> Result<Box<dyn Sink + Send>> {
     let interface = device.name().to_owned();
-    let config = Config { interface, backend: Some(backend), queue, slots, longest: SIZE };
+    let (backend, offloads) = (Some(backend), Offloads::default());
+    let config = Config { interface, backend, queue, slots, longest: SIZE, offloads };
     Ok(sink::open(&config)?.sink)
 }
 

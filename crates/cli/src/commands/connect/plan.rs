@@ -98,6 +98,7 @@ impl Plan {
             queue: 0,
             slots: SLOTS,
             longest,
+            offloads: sink::Offloads::default(),
         }
     }
 }

@@ -26,6 +26,8 @@ pub(super) fn lines(probe: &Probe, is_one: bool) -> Vec<(&'static str, String)> 
         lines.push(("native XDP", answer(&probe.native_xdp)));
         lines.push(("zero copy", answer(&probe.zero_copy)));
         lines.push(("clock", answer(&probe.hardware_timestamps)));
+        lines.push(("checksums", answer(&probe.checksum_offload)));
+        lines.push(("launch time", answer(&probe.launch_times)));
     }
     lines
 }
@@ -61,6 +63,8 @@ pub(super) fn fields(probe: &Probe) -> Map<String, Value> {
         ("native_xdp", value(&probe.native_xdp)),
         ("zero_copy", value(&probe.zero_copy)),
         ("hardware_timestamps", value(&probe.hardware_timestamps)),
+        ("checksum_offload", value(&probe.checksum_offload)),
+        ("launch_times", value(&probe.launch_times)),
     ];
     fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
@@ -90,6 +94,8 @@ mod tests {
             zero_copy: no(),
             exclusive: no(),
             hardware_timestamps: Support::Unknown("dark".into()),
+            checksum_offload: Support::Yes,
+            launch_times: no(),
             chosen: Some(Backend::Ring),
             reason: "tap: too old".into(),
         };
@@ -106,6 +112,8 @@ mod tests {
                 "native XDP|yes",
                 "zero copy|no: too old",
                 "clock|not known: dark",
+                "checksums|yes",
+                "launch time|no: too old",
             ]
         );
         assert_eq!(lines(&probe, false).len(), 4);

@@ -14,9 +14,9 @@ use crate::show::Printer;
 pub(in super::super) struct Shown {
     printer: Printer,
     interfaces: [Interface; 1],
-    due: Timestamp,
     region: Vec<u8>,
     lengths: Vec<u32>,
+    dates: Vec<Timestamp>,
     sent: u64,
     /// What standard output answered.
     fault: Option<anyhow::Error>,
@@ -27,9 +27,9 @@ impl Shown {
     pub(in super::super) fn new(args: &PrintArgs, name: &str, longest: usize) -> Self {
         let (name, link_type) = (name.to_owned(), LinkType::ETHERNET);
         let interfaces = [Interface { name, link_type, ..Interface::default() }];
-        let (printer, region, due) =
-            (Printer::new(args, false), vec![0; longest], Timestamp::EPOCH);
-        Self { printer, interfaces, due, region, lengths: Vec::new(), sent: 0, fault: None }
+        let (printer, region) = (Printer::new(args, false), vec![0; longest]);
+        let (lengths, dates) = (Vec::new(), Vec::new());
+        Self { printer, interfaces, region, lengths, dates, sent: 0, fault: None }
     }
 
     /// The last word: everything is visible.
@@ -47,26 +47,23 @@ impl Sink for Shown {
     fn acquire(&mut self, most: usize) -> base::Result<Slots<'_>> {
         let stride = self.region.len();
         let room = stride * most.min(1);
-        Ok(Slots::new(&mut self.region[..room], stride, 0, &mut self.lengths))
+        let slots = Slots::new(&mut self.region[..room], stride, 0, &mut self.lengths);
+        Ok(slots.dated(&mut self.dates))
     }
 
-    fn is_dated(&self) -> bool {
+    fn is_offline(&self) -> bool {
         true
     }
 
-    fn date(&mut self, due: Timestamp) {
-        self.due = due;
-    }
-
     fn submit(&mut self) -> base::Result<()> {
-        let frame = |length| Descriptor {
-            time: self.due,
+        let frame = |(length, time)| Descriptor {
+            time,
             captured: length,
             length,
             direction: Direction::Out,
             ..Descriptor::default()
         };
-        let frames: Vec<_> = self.lengths.drain(..).map(frame).collect();
+        let frames: Vec<_> = self.lengths.drain(..).zip(self.dates.drain(..)).map(frame).collect();
         self.sent += frames.len() as u64;
         let shown = self.printer.batch(&Batch::new(&self.region, &frames, &self.interfaces));
         shown.map_err(|fault| {

@@ -8,6 +8,7 @@ use std::io::{self, Write as _};
 use anyhow::Result;
 use linerate::transmit::Report;
 use linerate::transmit::replay::{Counts, Timing};
+use linerate::transmit::sink::Offloads;
 
 use crate::output;
 
@@ -25,8 +26,8 @@ pub(in super::super) struct Facts<'a> {
 /// Who took the packets.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Taker<'a> {
-    /// An interface, by this back end.
-    BackEnd(&'a str),
+    /// An interface, by this back end, whose driver does that beside sending.
+    BackEnd(&'a str, Offloads),
     /// A savefile.
     Savefile,
 }
@@ -35,7 +36,7 @@ impl Taker<'_> {
     /// The back end's name, for programs.
     fn name(&self) -> &str {
         match self {
-            Self::BackEnd(name) => name,
+            Self::BackEnd(name, _) => name,
             Self::Savefile => "file",
         }
     }
@@ -43,8 +44,16 @@ impl Taker<'_> {
     /// What became of packets that it took.
     fn verb(&self) -> &'static str {
         match self {
-            Self::BackEnd(_) => "sent",
+            Self::BackEnd(..) => "sent",
             Self::Savefile => "written",
+        }
+    }
+
+    /// What was done with packets beside sending them.
+    fn offloads(&self) -> Offloads {
+        match self {
+            Self::BackEnd(_, offloads) => *offloads,
+            Self::Savefile => Offloads::default(),
         }
     }
 }
@@ -90,10 +99,20 @@ mod examples {
     use std::time::Duration;
 
     use linerate::base::{Histogram, SinkStats};
+    use linerate::sys::xsk::PartialChecksum;
     use linerate::transmit::pacing::{Pace, Rate};
     use linerate::transmit::replay::{Skipped, Speed};
 
     use super::*;
+
+    pub(super) const RING: Taker<'_> =
+        Taker::BackEnd("ring", Offloads { checksum: None, launches: false });
+
+    /// One whose driver does all that there is to do.
+    pub(super) const XDP: Taker<'_> = Taker::BackEnd(
+        "xdp",
+        Offloads { checksum: Some(PartialChecksum { start: 34, offset: 6 }), launches: true },
+    );
 
     pub(super) fn sent_on(taker: Taker<'_>) -> Facts<'_> {
         let asked = Timing::Paced(Pace::new(Rate::Frames(1_000_000)));
@@ -106,7 +125,7 @@ mod examples {
         let counts = Counts { taken: 1010, submitted: 1000, skipped, ..Counts::default() };
         let asked = Timing::Recorded { speed: Speed::RECORDED, max_gap: None };
         let replayed = Some(Replayed { counts, filtered: 40 });
-        Facts { seed: None, replayed, asked, ..sent_on(Taker::BackEnd("ring")) }
+        Facts { seed: None, replayed, asked, ..sent_on(RING) }
     }
 
     /// So many of `submitted` packets in a second.

@@ -12,6 +12,9 @@ use super::{Facts, Replayed, SHARES, achieved};
 struct Record<'a> {
     interface: &'a str,
     backend: &'a str,
+    /// What the driver did: completed checksums, kept packets until their times.
+    checksum_offload: bool,
+    launch_times: bool,
     /// Why it ended: `complete`, `time`, `stopped`; null for an error.
     end: Option<&'static str>,
     /// `submitted = sent + refused`. What a savefile takes counts as sent.
@@ -72,6 +75,8 @@ pub(super) fn of(report: &Report, facts: &Facts<'_>) -> String {
     let record = Record {
         interface: facts.interface,
         backend: facts.taker.name(),
+        checksum_offload: facts.taker.offloads().checksum.is_some(),
+        launch_times: facts.taker.offloads().launches,
         end: report.end.map(end_name),
         submitted: stats.submitted,
         sent: stats.sent,
@@ -143,7 +148,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::super::Taker;
-    use super::super::examples::{replayed, report, sent_on};
+    use super::super::examples::{RING, XDP, replayed, report, sent_on};
     use super::*;
 
     fn value(report: &Report, facts: &Facts<'_>) -> Value {
@@ -152,7 +157,7 @@ mod tests {
 
     #[test]
     fn programs_get_the_numbers_and_the_seed() {
-        let value = value(&report(1000, 2000), &sent_on(Taker::BackEnd("ring")));
+        let value = value(&report(1000, 2000), &sent_on(RING));
         assert_eq!(value["packets_per_second"], 1000.0);
         assert_eq!(value["asked_packets_per_second"], 1000.0);
         let gaps = &value["handover_gaps"];
@@ -160,6 +165,16 @@ mod tests {
         assert_eq!(gaps["histogram_ns"], json!([[0, 31, 1], [480, 511, 1998]]));
         assert_eq!((&value["end"], &value["refused"]), (&Value::Null, &1000.into()));
         assert_eq!((&value["seed"], value.get("read")), (&7.into(), None));
+    }
+
+    #[test]
+    fn what_the_driver_did_is_told() {
+        let offloads = |taker| {
+            let value = value(&report(1000, 1000), &sent_on(taker));
+            (value["checksum_offload"].clone(), value["launch_times"].clone())
+        };
+        assert_eq!(offloads(XDP), (true.into(), true.into()));
+        assert_eq!(offloads(RING), (false.into(), false.into()));
     }
 
     #[test]
@@ -172,7 +187,7 @@ mod tests {
 
     #[test]
     fn a_rate_of_nothing_much_is_null() {
-        let few = value(&report(99, 99), &sent_on(Taker::BackEnd("ring")));
+        let few = value(&report(99, 99), &sent_on(RING));
         let written = value(&report(1000, 1000), &sent_on(Taker::Savefile));
         for value in [few, written] {
             assert_eq!(value["packets_per_second"], Value::Null);

@@ -6,6 +6,7 @@ use std::time::Duration;
 use linerate::base::Histogram;
 use linerate::transmit::Report;
 use linerate::transmit::replay::{Skipped, Speed, Timing};
+use linerate::transmit::sink::Offloads;
 
 use super::{Facts, Replayed, SHARES, achieved};
 use crate::units::{grouped, packets};
@@ -31,6 +32,7 @@ pub(super) fn of(report: &Report, facts: &Facts<'_>) -> String {
         ),
     };
     text += &gaps(&report.gaps);
+    text += &offloads(facts.taker.offloads());
     if !report.lost.is_zero() {
         let _ = writeln!(
             text,
@@ -96,6 +98,13 @@ fn gaps(gaps: &Histogram) -> String {
     )
 }
 
+/// What the driver did beside sending.
+fn offloads(Offloads { checksum, launches }: Offloads) -> String {
+    let checksums = if checksum.is_some() { "checksums completed by the driver\n" } else { "" };
+    let launches = if launches { "gaps kept by the network card, by launch times\n" } else { "" };
+    format!("{checksums}{launches}")
+}
+
 fn micros(time: Duration) -> String {
     format!("{:.3} us", time.as_nanos() as f64 / 1e3)
 }
@@ -103,13 +112,13 @@ fn micros(time: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::Taker;
-    use super::super::examples::{replayed, report, sent_on};
+    use super::super::examples::{RING, XDP, replayed, report, sent_on};
     use super::*;
 
     #[test]
     fn the_sum_and_both_rates_are_written_out() {
         assert_eq!(
-            of(&report(1000, 2000), &sent_on(Taker::BackEnd("ring"))),
+            of(&report(1000, 2000), &sent_on(RING)),
             "1,000 packets sent in 1.000 s\n2,000 submitted = 1,000 sent + 1,000 refused\n\
              1,000 packets/s and 0.672 Mbit/s on the wire; asked: 1 kpps\n\
              gaps as packets were handed over: median 0.500 us, 99 % within 0.500 us, longest 0.500 us\n"
@@ -117,8 +126,16 @@ mod tests {
     }
 
     #[test]
+    fn what_the_driver_did_is_told() {
+        let text = of(&report(1000, 1000), &sent_on(XDP));
+        let told =
+            "checksums completed by the driver\ngaps kept by the network card, by launch times\n";
+        assert!(text.ends_with(told), "{text}");
+    }
+
+    #[test]
     fn of_a_few_packets_and_of_files_no_rate_is_told() {
-        let one = of(&report(1, 1), &sent_on(Taker::BackEnd("ring")));
+        let one = of(&report(1, 1), &sent_on(RING));
         let sum = "1 submitted = 1 sent + 0 refused\nasked: 1 kpps\n";
         assert!(one.starts_with(&format!("1 packet sent in 1.000 s\n{sum}gaps as")), "{one}");
         let file = of(&report(1000, 1000), &sent_on(Taker::Savefile));
