@@ -1,7 +1,7 @@
 //! Plans over single packets.
 //!
 //! A field is loaded, masked, compared and branched on in one step, where it is at a constant offset or
-//! behind an IPv4 header. The rest goes by way of [`Value`]s.
+//! behind an IPv4 header. The rest goes by way of [`Number`]s.
 
 use std::hint;
 
@@ -20,9 +20,27 @@ const SLOTS: usize = 16;
 /// A plan for one packet after the other.
 #[derive(Clone, Debug)]
 pub(crate) struct Scalar {
-    values: Box<[Value]>,
+    numbers: Box<[Number]>,
     steps: Box<[Step]>,
     entry: usize,
+    slots: usize,
+}
+
+/// A value, with as much as goes together in one piece.
+#[derive(Clone, Copy, Debug)]
+enum Number {
+    /// Bytes at a constant offset.
+    At { at: u32, width: Width },
+    /// Bytes at an offset from the end of the IPv4 header whose first byte is at `header`.
+    Behind { header: u32, at: u32, width: Width },
+    /// Bytes at an offset from a number.
+    From { base: ValueId, at: u32, width: Width },
+    /// The length of the IPv4 header whose first byte is there.
+    Header(u32),
+    /// An operation whose right side is a constant.
+    With { operator: BinaryOperator, left: ValueId, constant: u32 },
+    /// Any other.
+    Value(Value),
 }
 
 /// Where a test leads: numbers of steps; past the last one is acceptance, and past that the drop.
@@ -63,6 +81,14 @@ enum Step {
         constant: u16,
         ways: Ways,
     },
+    /// The same of one byte there.
+    ByteBehind {
+        header: u32,
+        at: u32,
+        mask: u8,
+        constant: u8,
+        ways: Ways,
+    },
     /// Two bytes at a constant offset looked up.
     HalfAmong {
         at: u32,
@@ -99,17 +125,20 @@ impl Scalar {
     /// `None` where there are too many slots.
     pub(crate) fn new(plan: &Plan) -> Option<Self> {
         let steps = plan.nodes().iter().map(|node| step(plan, node)).collect();
-        let entry = number(plan, plan.entry()) as usize;
-        (plan.slots() <= SLOTS).then(|| Self { values: plan.values().into(), steps, entry })
+        let numbers = (0..plan.values().len()).map(|value| Number::new(plan, value)).collect();
+        let (entry, slots) = (place(plan, plan.entry()) as usize, plan.slots());
+        (slots <= SLOTS).then_some(Self { numbers, steps, entry, slots })
     }
 
     /// Whether the filter keeps the packet.
     pub(crate) fn keeps(&self, input: &Input<'_>) -> bool {
-        self.run(input).unwrap_or(false)
+        // Hardly a filter has slots, and to clear them takes as long as a step.
+        let kept = if self.slots == 0 { self.run::<0>(input) } else { self.run::<SLOTS>(input) };
+        kept.unwrap_or(false)
     }
 
     /// `None` when the packet is rejected.
-    fn run(&self, input: &Input<'_>) -> Option<bool> {
+    fn run<const SLOTS: usize>(&self, input: &Input<'_>) -> Option<bool> {
         let data = input.data;
         let mut slots = [0; SLOTS];
         let mut at_step = self.entry;
@@ -126,6 +155,9 @@ impl Scalar {
                 }
                 Step::HalfBehind { header, at, mask, constant, ways } => {
                     ways.choose(half(data, behind(data, *header, *at)?)? & mask == *constant)
+                }
+                Step::ByteBehind { header, at, mask, constant, ways } => {
+                    ways.choose(data.get(behind(data, *header, *at)?)? & mask == *constant)
                 }
                 Step::HalfAmong { at, lookup, ways } => {
                     ways.choose(lookup.holds(half(data, *at as usize)?.into()))
@@ -149,28 +181,58 @@ impl Scalar {
         Some(at_step == self.steps.len())
     }
 
-    fn value(&self, id: ValueId, input: &Input<'_>, slots: &[u32; SLOTS]) -> Option<u32> {
-        match self.values[id] {
+    fn value(&self, id: ValueId, input: &Input<'_>, slots: &[u32]) -> Option<u32> {
+        let data = input.data;
+        match self.numbers[id] {
+            Number::At { at, width } => load(data, at as usize, width),
+            Number::Behind { header, at, width } => load(data, behind(data, header, at)?, width),
+            Number::From { base, at, width } => {
+                let base = self.value(base, input, slots)? as usize;
+                load(data, base.checked_add(at as usize)?, width)
+            }
+            Number::Header(at) => header_length(data, at),
+            Number::With { operator, left, constant } => {
+                apply(operator, self.value(left, input, slots)?, constant)
+            }
+            Number::Value(value) => self.other(value, input, slots),
+        }
+    }
+
+    fn other(&self, value: Value, input: &Input<'_>, slots: &[u32]) -> Option<u32> {
+        match value {
             Value::Constant(constant) => Some(constant),
             Value::Length => Some(input.length),
-            Value::Slot(slot) => Some(slots[slot]),
+            Value::Slot(slot) => slots.get(slot).copied(),
             Value::Metadata(metadata) => known(metadata, input),
             Value::Negate(operand) => self.value(operand, input, slots).map(u32::wrapping_neg),
             Value::Binary(operator, left, right) => {
                 apply(operator, self.value(left, input, slots)?, self.value(right, input, slots)?)
             }
-            Value::Load(Load { base, offset, width }) => {
-                let base = match base {
-                    Some(base) => self.value(base, input, slots)? as usize,
-                    None => 0,
-                };
-                let at = base.checked_add(offset as usize)?;
-                match width {
-                    Width::Byte => input.data.get(at).copied().map(u32::from),
-                    Width::Half => half(input.data, at).map(u32::from),
-                    Width::Word => word(input.data, at),
+            // Bytes are numbers of their own kind.
+            Value::Load(_) => None,
+        }
+    }
+}
+
+impl Number {
+    fn new(plan: &Plan, id: ValueId) -> Self {
+        if let Some(header) = ipv4_header(plan, id) {
+            return Self::Header(header);
+        }
+        let value = plan.values()[id];
+        match value {
+            Value::Load(Load { base: None, offset: at, width }) => Self::At { at, width },
+            Value::Load(Load { base: Some(base), offset: at, width }) => {
+                match ipv4_header(plan, base) {
+                    Some(header) => Self::Behind { header, at, width },
+                    None => Self::From { base, at, width },
                 }
             }
+            Value::Binary(operator, left, right) => match plan.values()[right] {
+                Value::Constant(constant) => Self::With { operator, left, constant },
+                _ => Self::Value(value),
+            },
+            _ => Self::Value(value),
         }
     }
 }
@@ -189,8 +251,20 @@ impl Ways {
 
 /// What is `at` bytes behind the IPv4 header at `header`.
 fn behind(data: &[u8], header: u32, at: u32) -> Option<usize> {
-    let length = 4 * usize::from(data.get(header as usize)? & 0xf);
-    length.checked_add(at as usize)
+    (header_length(data, header)? as usize).checked_add(at as usize)
+}
+
+/// Of the IPv4 header at `header`, in bytes.
+fn header_length(data: &[u8], header: u32) -> Option<u32> {
+    data.get(header as usize).map(|first| 4 * u32::from(first & 0xf))
+}
+
+fn load(data: &[u8], at: usize, width: Width) -> Option<u32> {
+    match width {
+        Width::Byte => data.get(at).copied().map(u32::from),
+        Width::Half => half(data, at).map(u32::from),
+        Width::Word => word(data, at),
+    }
 }
 
 fn half(data: &[u8], at: usize) -> Option<u16> {
@@ -212,7 +286,7 @@ fn known(metadata: Metadata, input: &Input<'_>) -> Option<u32> {
     }
 }
 
-fn number(plan: &Plan, target: Target) -> u32 {
+fn place(plan: &Plan, target: Target) -> u32 {
     let steps = plan.nodes().len() as u32;
     match target {
         Target::Node(id) => id as u32,
@@ -223,9 +297,9 @@ fn number(plan: &Plan, target: Target) -> u32 {
 
 fn step(plan: &Plan, node: &Node) -> Step {
     let ways =
-        |then, otherwise| Ways { then: number(plan, then), otherwise: number(plan, otherwise) };
+        |then, otherwise| Ways { then: place(plan, then), otherwise: place(plan, otherwise) };
     match *node {
-        Node::Bind { slot, value, next } => Step::Bind { slot, value, next: number(plan, next) },
+        Node::Bind { slot, value, next } => Step::Bind { slot, value, next: place(plan, next) },
         Node::Compare { how, left, right, then, otherwise } => {
             Step::Compare { how, left, right, ways: ways(then, otherwise) }
         }
@@ -254,6 +328,9 @@ fn test(plan: &Plan, value: ValueId, mask: u32, check: &Check, ways: Ways) -> St
         (Width::Word, None, Some(constant)) => Step::Word { at, mask, constant, ways },
         (Width::Half, Some(Some(header)), Some(constant)) if constant <= 0xffff => {
             Step::HalfBehind { header, at, mask: mask as u16, constant: constant as u16, ways }
+        }
+        (Width::Byte, Some(Some(header)), Some(constant)) if constant <= 0xff => {
+            Step::ByteBehind { header, at, mask: mask as u8, constant: constant as u8, ways }
         }
         (Width::Half, None, None) => Step::HalfAmong { at, lookup: lookup(), ways },
         (Width::Half, Some(Some(header)), None) => {
