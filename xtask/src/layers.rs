@@ -12,7 +12,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("linerate-savefile", &["base"]),
     ("linerate-bpf", &["base"]),
     ("linerate-filter", &["base", "bpf"]),
-    ("linerate-exec", &["base", "bpf", "filter"]),
+    ("linerate-exec", &["base", "bpf", "filter", "sys"]),
     ("linerate-lab", &["base", "bpf", "sys"]),
     ("linerate-capture", &["base", "bpf", "savefile", "sys"]),
     ("linerate-transmit", &["base", "bpf", "savefile", "sys"]),

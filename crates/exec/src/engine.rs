@@ -10,6 +10,7 @@ use linerate_filter::Filter;
 
 use crate::kernels::Level;
 use crate::lanes::{LANES, Mask, WORD};
+use crate::native::Native;
 use crate::program::Program;
 use crate::scalar::Scalar;
 use crate::vector::{Ahead, Packets, Workspace};
@@ -41,6 +42,7 @@ pub struct Engine {
 /// Who evaluates single packets.
 #[derive(Clone, Debug)]
 enum Single {
+    Native(Native),
     Plan(Arc<Scalar>),
     /// Where there is no plan.
     Program(Arc<classic::Program>),
@@ -57,20 +59,21 @@ thread_local! {
 }
 
 impl Engine {
-    /// An engine by the best instructions that the processor has.
+    /// An engine by the best instructions that the processor has: vectors for batches, and for single packets
+    /// code made for the filter, where the system permits that.
     pub fn new(filter: &Filter) -> Self {
         Self::at_level(filter, Level::best())
     }
 
-    /// An engine by the instructions of a level.
+    /// An engine by the instructions of a level; at the portable one, single packets go by an interpreter.
     pub fn at_level(filter: &Filter, level: Level) -> Self {
         let plan = filter.plan();
         let program = plan.as_ref().and_then(Program::new).map(Arc::new);
-        let single = match plan.as_ref().and_then(Scalar::new) {
-            Some(scalar) => Single::Plan(Arc::new(scalar)),
-            None => Single::Program(Arc::new(filter.program().clone())),
-        };
-        Self { level, program, single }
+        let native = || Native::new(plan.as_ref()?).filter(|_| level != Level::PORTABLE);
+        let scalar = || Some(Single::Plan(Arc::new(Scalar::new(plan.as_ref()?)?)));
+        let single = native().map(Single::Native).or_else(scalar);
+        let reference = || Single::Program(Arc::new(filter.program().clone()));
+        Self { level, program, single: single.unwrap_or_else(reference) }
     }
 
     /// Marks in `matches` which packets of the batch the filter keeps; what it said before is gone.
@@ -143,6 +146,7 @@ impl Engine {
     /// Whether the filter keeps a single packet.
     pub fn keeps(&self, input: &Input<'_>) -> bool {
         match &self.single {
+            Single::Native(native) => native.keeps(input.data, input.length),
             Single::Plan(scalar) => scalar.keeps(input),
             Single::Program(program) => program.run(input) != 0,
         }

@@ -1,10 +1,13 @@
-//! What is done to columns, by vector instructions: the only unsafe code of this crate.
+//! What is done to columns, by vector instructions, and the call of native code: the only unsafe code of this crate.
 //!
 //! Each function here does what its namesake in [`portable`] does. Those of a module are compiled for
 //! instructions that the processor may not have. They are reached by way of a [`Level`] only, and of that
 //! there is one only where the processor has the instructions.
 
-#![expect(unsafe_code, reason = "vector instructions, and loads from computed addresses")]
+#![expect(
+    unsafe_code,
+    reason = "vector instructions, loads from computed addresses, and code made at run time"
+)]
 
 use std::fmt;
 
@@ -14,6 +17,7 @@ use linerate_filter::plan::{BinaryOperator, Comparison};
 use crate::bits::Bits;
 use crate::lanes::{Chunks, Lanes, Mask};
 use crate::lookup::Lookup;
+use crate::native::Native;
 use crate::portable::{self, Windows};
 use crate::vector::Rows;
 
@@ -75,6 +79,14 @@ impl fmt::Display for Level {
             Kind::Avx512 => "AVX-512",
         })
     }
+}
+
+/// Whether native code keeps a packet.
+#[inline]
+pub(crate) fn call(native: &Native, data: &[u8], length: u32) -> bool {
+    // SAFETY: the code of a filter is such a function: it compares the end of every load with the number of
+    // bytes before it reads, and writes to its own part of the stack alone.
+    unsafe { native.code().call(data, length) != 0 }
 }
 
 /// Calls the function in the module of a level.

@@ -15,7 +15,8 @@
 //! - `join`: two steps made one
 //! - `vector`: the evaluation of a block
 //! - `columns`: fields and numbers of a block, made when they are first needed
-//! - `scalar`: the evaluation of single packets
+//! - `native`: the evaluation of single packets, by machine code made for the filter
+//! - `scalar`: the same everywhere else, step by step
 //! - `set`: many filters at once
 //! - `lookup`: ways to see whether a number is in a set
 //! - `lanes`: columns and masks
@@ -29,6 +30,7 @@ mod join;
 mod kernels;
 mod lanes;
 mod lookup;
+mod native;
 mod portable;
 mod program;
 mod scalar;

@@ -4,6 +4,7 @@
 //! - [`btf`]: functions of the kernel that programs call
 //! - [`capability`]: what this process may do, and giving it up
 //! - [`clock`]: the system's clocks, and how they stand to each other
+//! - [`code`]: machine code made at run time
 //! - [`cpu`]: which cores a thread runs on
 //! - [`direct_file`]: files written past the page cache, in order, on a thread of their own
 //! - [`epoll`]: many TCP sockets of the kernel's at once
@@ -39,6 +40,7 @@ pub mod bpf;
 pub mod btf;
 pub mod capability;
 pub mod clock;
+pub mod code;
 pub mod cpu;
 pub mod direct_file;
 pub mod epoll;

@@ -51,9 +51,13 @@ fn disagreement(filter: &Filter, packets: &Packets) -> Option<String> {
         let data = inputs[at].data;
         Some(format!("{name}: packet {at} of {}: {}: {data:x?}", batch.len(), meant[at]))
     };
-    let engine = Engine::new(filter);
-    if let Some(wrong) = differs("one by one", &|at| engine.keeps(&inputs[at])) {
-        return Some(wrong);
+    for (name, engine) in [
+        ("one by one", Engine::new(filter)),
+        ("one by one, interpreted", Engine::at_level(filter, Level::PORTABLE)),
+    ] {
+        if let Some(wrong) = differs(name, &|at| engine.keeps(&inputs[at])) {
+            return Some(wrong);
+        }
     }
     let mut matches = Matches::new();
     Level::all().find_map(|level| {

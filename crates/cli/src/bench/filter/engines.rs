@@ -17,10 +17,11 @@ pub(in crate::bench) const VECTOR: &str = "vector";
 
 const REFERENCE: &str = "reference";
 const SCALAR: &str = "scalar";
+const NATIVE: &str = "native";
 
 /// What the runners are called.
 pub(in crate::bench) fn names() -> impl Iterator<Item = String> {
-    [PEER, REFERENCE, SCALAR].map(String::from).into_iter().chain(Level::all().map(vector))
+    [PEER, REFERENCE, SCALAR, NATIVE].map(String::from).into_iter().chain(Level::all().map(vector))
 }
 
 fn vector(level: Level) -> String {
@@ -58,7 +59,8 @@ pub(super) fn all<'a>(
             }),
         },
         selecting(REFERENCE.into(), filter.program().clone()),
-        single(Engine::new(filter)),
+        single(SCALAR, Engine::at_level(filter, Level::PORTABLE)),
+        single(NATIVE, Engine::new(filter)),
     ];
     let levels = Level::all().map(|level| (level, Engine::at_level(filter, level)));
     runners.extend(levels.map(|(level, engine)| selecting(vector(level), engine)));
@@ -75,11 +77,11 @@ fn selecting<'a>(name: String, selects: impl Select + 'a) -> Runner<'a> {
 }
 
 /// One packet after the other.
-fn single<'a>(engine: Engine) -> Runner<'a> {
+fn single<'a>(name: &str, engine: Engine) -> Runner<'a> {
     let keeps = move |batch: &Batch<'_>| {
         batch.iter().filter(|packet| engine.keeps(&Input::of(packet, None))).count()
     };
-    Runner { name: SCALAR.into(), keeps: Some(Box::new(keeps)) }
+    Runner { name: name.into(), keeps: Some(Box::new(keeps)) }
 }
 
 /// libpcap as programs use it: with its optimiser.

@@ -1,0 +1,158 @@
+//! Instructions of x86-64, labels, and jumps to them.
+
+use cranelift_assembler_x64::{
+    Amode, AmodeOffset, AmodeOffsetPlusKnownOffset, DeferredTarget, GprMem, Inst, Registers, Scale,
+    inst,
+};
+
+/// Registers by their numbers.
+pub(super) struct Numbered;
+
+impl Registers for Numbered {
+    type ReadGpr = u8;
+    type ReadWriteGpr = u8;
+    type WriteGpr = u8;
+    type ReadXmm = u8;
+    type ReadWriteXmm = u8;
+    type WriteXmm = u8;
+}
+
+/// A register or a place in memory.
+pub(super) type Operand = GprMem<u8, u8>;
+
+/// A place in memory.
+pub(super) type Memory = Amode<u8>;
+
+/// Where a jump leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Label(usize);
+
+/// What the last comparison found, unsigned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Condition {
+    Equal,
+    NotEqual,
+    Above,
+    AboveOrEqual,
+    Below,
+    BelowOrEqual,
+}
+
+impl Condition {
+    fn opposite(self) -> Self {
+        match self {
+            Self::Equal => Self::NotEqual,
+            Self::NotEqual => Self::Equal,
+            Self::Above => Self::BelowOrEqual,
+            Self::AboveOrEqual => Self::Below,
+            Self::Below => Self::AboveOrEqual,
+            Self::BelowOrEqual => Self::Above,
+        }
+    }
+}
+
+/// Code that comes into being.
+#[derive(Default)]
+pub(super) struct Assembler {
+    code: Vec<u8>,
+    /// For each label, where it is.
+    places: Vec<Option<usize>>,
+    /// The ends of jumps, before which the distance stands, and where they lead; so of addresses.
+    jumps: Vec<(usize, Label)>,
+}
+
+/// The memory at `base + offset`.
+pub(super) fn at(base: u8, offset: i32) -> Memory {
+    let simm32 = AmodeOffsetPlusKnownOffset { simm32: AmodeOffset::new(offset), offset: None };
+    Amode::ImmReg { base, simm32, trap: None }
+}
+
+/// The word number `index` of those at `base`.
+pub(super) fn word_of(base: u8, index: u8) -> Memory {
+    let simm32 = AmodeOffset::ZERO;
+    Amode::ImmRegRegShift { base, index: index.into(), scale: Scale::Four, simm32, trap: None }
+}
+
+/// The memory at `base + index + offset`.
+pub(super) fn at_index(base: u8, index: u8, offset: i32) -> Memory {
+    let simm32 = AmodeOffset::new(offset);
+    Amode::ImmRegRegShift { base, index: index.into(), scale: Scale::One, simm32, trap: None }
+}
+
+impl Assembler {
+    pub(super) fn label(&mut self) -> Label {
+        self.places.push(None);
+        Label(self.places.len() - 1)
+    }
+
+    /// The label is here.
+    pub(super) fn bind(&mut self, label: Label) {
+        self.places[label.0] = Some(self.code.len());
+    }
+
+    pub(super) fn push(&mut self, instruction: impl Into<Inst<Numbered>>) {
+        instruction.into().encode(&mut self.code);
+    }
+
+    pub(super) fn jump(&mut self, to: Label) {
+        self.push(inst::jmp_d32::new(0));
+        self.jumps.push((self.code.len(), to));
+    }
+
+    pub(super) fn jump_if(&mut self, condition: Condition, to: Label) {
+        match condition {
+            Condition::Equal => self.push(inst::je_d32::new(0)),
+            Condition::NotEqual => self.push(inst::jne_d32::new(0)),
+            Condition::Above => self.push(inst::ja_d32::new(0)),
+            Condition::AboveOrEqual => self.push(inst::jae_d32::new(0)),
+            Condition::Below => self.push(inst::jb_d32::new(0)),
+            Condition::BelowOrEqual => self.push(inst::jbe_d32::new(0)),
+        }
+        self.jumps.push((self.code.len(), to));
+    }
+
+    /// Brings the address of a label to a register.
+    pub(super) fn locate(&mut self, register: u8, label: Label) {
+        // The distance is left open, as that of a jump is.
+        let target = DeferredTarget::None;
+        self.push(inst::leaq_rm::new(register, Amode::RipRelative { target }));
+        self.jumps.push((self.code.len(), label));
+    }
+
+    /// Puts words here, which nobody must come to.
+    pub(super) fn words(&mut self, words: &[u32]) {
+        self.code.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+    }
+
+    /// Goes one way or the other; code at `next` follows.
+    pub(super) fn branch(
+        &mut self,
+        condition: Condition,
+        then: Label,
+        otherwise: Label,
+        next: Option<Label>,
+    ) {
+        if next == Some(then) {
+            self.jump_if(condition.opposite(), otherwise);
+            return;
+        }
+        self.jump_if(condition, then);
+        if next != Some(otherwise) {
+            self.jump(otherwise);
+        }
+    }
+
+    /// The code, with its jumps.
+    ///
+    /// # Panics
+    /// When a jump leads to a label that is nowhere.
+    pub(super) fn finish(mut self) -> Vec<u8> {
+        for (end, Label(label)) in self.jumps {
+            let place = self.places[label].expect("labels that are jumped to are bound");
+            // Both are far below 2^31: plans have some thousand nodes.
+            let distance = place as i32 - end as i32;
+            self.code[end - 4..end].copy_from_slice(&distance.to_le_bytes());
+        }
+        self.code
+    }
+}

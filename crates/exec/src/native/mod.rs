@@ -1,0 +1,128 @@
+//! Filters as machine code, for one packet after the other.
+//!
+//! - `x64`: from a plan to the code of an x86-64 processor
+//! - `assembler`: instructions, labels, and jumps to them
+
+#[cfg(target_arch = "x86_64")]
+mod assembler;
+#[cfg(target_arch = "x86_64")]
+mod x64;
+
+use std::sync::Arc;
+
+use linerate_filter::plan::Plan;
+use linerate_sys::code::Code;
+
+use crate::kernels;
+
+/// A plan as a function of a packet's bytes and its length on the wire.
+#[derive(Clone, Debug)]
+pub(crate) struct Native {
+    /// Made by the modules here alone.
+    code: Arc<Code>,
+}
+
+impl Native {
+    /// `None` where the plan asks for what is not among the bytes, has too many slots, is not for this
+    /// processor, or where the system permits no code that is made at run time.
+    pub(crate) fn new(plan: &Plan) -> Option<Self> {
+        let code = Code::new(&assemble(plan)?).ok()?;
+        Some(Self { code: Arc::new(code) })
+    }
+
+    /// Whether the filter keeps a packet of these captured bytes and this length on the wire.
+    #[inline]
+    pub(crate) fn keeps(&self, data: &[u8], length: u32) -> bool {
+        kernels::call(self, data, length)
+    }
+
+    /// The code.
+    pub(crate) fn code(&self) -> &Code {
+        &self.code
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn assemble(plan: &Plan) -> Option<Vec<u8>> {
+    x64::assemble(plan)
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn assemble(_: &Plan) -> Option<Vec<u8>> {
+    None
+}
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    use linerate_base::LinkType;
+    use linerate_filter::{Hermetic, Options, compile};
+
+    use super::*;
+
+    fn native(text: &str) -> Native {
+        let filter = compile(text, &Options::new(LinkType::ETHERNET, &Hermetic)).unwrap();
+        Native::new(&filter.plan().expect("a plan")).expect("code")
+    }
+
+    /// An Ethernet frame with an IPv4 header of `words` words, and 24 bytes of a segment to port `port` behind it.
+    fn segment(words: u8, port: u16) -> Vec<u8> {
+        let mut frame = vec![0; 14 + 4 * usize::from(words) + 24];
+        frame[12..14].copy_from_slice(&[8, 0]);
+        (frame[14], frame[23]) = (0x40 | words, 6);
+        let at = 14 + 4 * usize::from(words);
+        frame[at + 2..at + 4].copy_from_slice(&port.to_be_bytes());
+        frame
+    }
+
+    #[test]
+    fn fields_at_constant_offsets_and_behind_headers() {
+        let web = native("tcp and (dst port 80 or dst port 443 or dst portrange 8000-8080)");
+        for words in 5..=15 {
+            for (port, kept) in
+                [(79, false), (80, true), (443, true), (7999, false), (8080, true), (20480, false)]
+            {
+                let frame = segment(words, port);
+                assert_eq!(web.keeps(&frame, 1500), kept, "{words} words, port {port}");
+                let end = 14 + 4 * usize::from(words) + 4;
+                assert_eq!(web.keeps(&frame[..end], 1500), kept, "all that it looks at");
+                assert!(!web.keeps(&frame[..end - 1], 1500), "a byte less");
+            }
+        }
+        assert!(!web.keeps(&[], 0));
+    }
+
+    #[test]
+    fn many_numbers_are_found() {
+        let ports: Vec<_> = (0..300).map(|port| (3 * port + 1).to_string()).collect();
+        let many = native(&format!("tcp dst port {}", ports.join(" or ")));
+        for port in 0..1000 {
+            assert_eq!(many.keeps(&segment(5, port), 60), port % 3 == 1 && port < 900, "{port}");
+        }
+    }
+
+    #[test]
+    fn arithmetic_is_that_of_the_language() {
+        for (text, kept) in [
+            ("ether[0] / ether[1] = 3", true),
+            ("ether[0] / ether[2] = 0", false),
+            ("not ether[0] / ether[2] = 0", false),
+            ("ether[0] % ether[1] = 1", true),
+            ("ether[0] << ether[3] = 0", true),
+            ("ether[0] >> (ether[3] - 39) = 5", true),
+            ("ether[ether[1]] * ether[ether[1] - 2] = 120", true),
+            ("(ether[0] - ether[3]) > 4294967260", true),
+            ("-ether[1] = 4294967293", true),
+            ("len - ether[0] = 30 and ether[0:2] & ether[2:2] = 0", true),
+            ("ether[0:4] | ether[4:4] != 0xffffffff and ether[0:4] ^ ether[0:4] = 0", true),
+        ] {
+            assert_eq!(native(text).keeps(&[10, 3, 0, 40, 1, 2, 3, 4], 40), kept, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_the_bytes_do_not_say_is_for_others() {
+        let options = Options { metadata: true, ..Options::new(LinkType::ETHERNET, &Hermetic) };
+        let inbound = compile("inbound", &options).unwrap();
+        assert!(Native::new(&inbound.plan().expect("a plan")).is_none());
+    }
+}

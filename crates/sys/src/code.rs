@@ -1,0 +1,88 @@
+//! Memory with machine code that was assembled at run time.
+
+use std::io;
+use std::mem;
+use std::ptr::{self, NonNull};
+
+/// Machine code in memory of its own, which goes when this is dropped. It is written before it may be
+/// run, and never after: no page is writable and executable at once (mmap(2), mprotect(2)).
+#[derive(Debug)]
+pub struct Code {
+    start: NonNull<libc::c_void>,
+    length: usize,
+}
+
+/// A function of some bytes and a number, as C programs of this processor call it.
+type Function = unsafe extern "C" fn(data: *const u8, length: usize, number: u32) -> u32;
+
+// SAFETY: the mapping is owned by this value alone, is valid on every thread, and nobody writes to it.
+unsafe impl Send for Code {}
+// SAFETY: as above; to run code does not change it.
+unsafe impl Sync for Code {}
+
+impl Code {
+    /// Makes `code` executable.
+    ///
+    /// # Errors
+    /// When there is no memory, or the system permits no such code (as SELinux may: `execmem`).
+    ///
+    /// # Panics
+    /// When there is no code.
+    pub fn new(code: &[u8]) -> io::Result<Self> {
+        assert!(!code.is_empty(), "no code");
+        let (length, flags) = (code.len(), libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        // SAFETY: with a null address the kernel picks a range that is free.
+        let start = unsafe { libc::mmap(ptr::null_mut(), length, access, flags, -1, 0) };
+        if start == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let start = NonNull::new(start).ok_or(io::ErrorKind::InvalidInput)?;
+        let made = Self { start, length };
+        // SAFETY: the mapping has this length, is writable, and is nobody else's.
+        unsafe { ptr::copy_nonoverlapping(code.as_ptr(), start.as_ptr().cast(), length) };
+        // SAFETY: the range is this mapping.
+        match unsafe { libc::mprotect(start.as_ptr(), length, libc::PROT_READ | libc::PROT_EXEC) } {
+            0 => Ok(made),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+
+    /// Runs it from its beginning.
+    ///
+    /// # Safety
+    /// The code is a function that may be called from C with a pointer to bytes, their number and another
+    /// number; it reads no further than the bytes, writes nowhere but to the stack, and returns a number.
+    #[inline]
+    pub unsafe fn call(&self, data: &[u8], number: u32) -> u32 {
+        // SAFETY: the caller says so.
+        let function =
+            unsafe { mem::transmute::<*mut libc::c_void, Function>(self.start.as_ptr()) };
+        // SAFETY: as above; the slice is valid for its length.
+        unsafe { function(data.as_ptr(), data.len(), number) }
+    }
+}
+
+impl Drop for Code {
+    fn drop(&mut self) {
+        // SAFETY: the range is this mapping, and nobody runs it any more.
+        unsafe { libc::munmap(self.start.as_ptr(), self.length) };
+    }
+}
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_is_run_and_cannot_be_written() {
+        // lea eax, [rsi + rdx]; ret
+        let code = Code::new(&[0x8d, 0x04, 0x16, 0xc3]).unwrap();
+        // SAFETY: the code adds two numbers.
+        assert_eq!(unsafe { code.call(b"seven!!", 35) }, 42);
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+        let start = format!("{:x}-", code.start.as_ptr() as usize);
+        let line = maps.lines().find(|line| line.starts_with(&start)).expect("a mapping");
+        assert!(line.contains(" r-xp "), "{line}");
+    }
+}
