@@ -63,9 +63,25 @@ fn row(filters: &[usize]) -> Option<Box<[u64]>> {
 #[derive(Debug)]
 pub(super) struct Points {
     table: Table,
-    /// For each place of the table, the number of its folder.
-    numbers: Vec<u32>,
+    /// What is under the number of each place of the table.
+    found: Vec<Found>,
+    /// The first is empty.
     folders: Vec<Folder>,
+}
+
+/// What is under a number.
+#[derive(Clone, Copy, Debug)]
+enum Found {
+    /// A filter, and nothing else: one number in place of a folder that lies elsewhere.
+    Filter(u32),
+    /// The folder of this number.
+    Folder(u32),
+}
+
+/// The same, to be looked at.
+pub(super) enum Under<'a> {
+    Filter(usize),
+    Folder(&'a Folder),
 }
 
 impl Points {
@@ -75,23 +91,35 @@ impl Points {
         let mut keys: Vec<_> = entries.iter().map(|(key, _)| *key).collect();
         keys.dedup();
         let table = Table::new(&keys);
-        let mut numbers = vec![0; table.places().0.len()];
-        let mut folders = Vec::with_capacity(keys.len());
+        let mut found = vec![Found::Folder(0); table.places().0.len()];
+        let mut folders = vec![Folder::default()];
         for group in entries.chunk_by(|one, other| one.0 == other.0) {
-            table.places_of(group[0].0).for_each(|place| numbers[place] = folders.len() as u32);
-            folders.push(Folder::new(group.iter().map(|(_, entry)| *entry)));
+            let under = match *group {
+                [(_, Entry::Filter(filter))] => Found::Filter(filter as u32),
+                _ => {
+                    folders.push(Folder::new(group.iter().map(|(_, entry)| *entry)));
+                    Found::Folder(folders.len() as u32 - 1)
+                }
+            };
+            table.places_of(group[0].0).for_each(|place| found[place] = under);
         }
-        Self { table, numbers, folders }
+        Self { table, found, folders }
     }
 
     /// What is under a number.
-    pub(super) fn get(&self, number: u32) -> Option<&Folder> {
+    pub(super) fn get(&self, number: u32) -> Option<Under<'_>> {
         let place = self.table.places_of(number).next()?;
-        Some(&self.folders[self.numbers[place] as usize])
+        Some(match self.found[place] {
+            Found::Filter(filter) => Under::Filter(filter as usize),
+            Found::Folder(folder) => Under::Folder(&self.folders[folder as usize]),
+        })
     }
 
     pub(super) fn forget(&mut self, filter: usize) {
         self.folders.iter_mut().for_each(|folder| folder.forget(filter));
+        let is_it =
+            |found: &&mut Found| matches!(**found, Found::Filter(f) if f as usize == filter);
+        self.found.iter_mut().filter(is_it).for_each(|found| *found = Found::Folder(0));
     }
 }
 
@@ -138,11 +166,11 @@ impl Spans {
     }
 
     /// What is under ranges that a number is in.
-    pub(super) fn get(&self, number: u32) -> impl Iterator<Item = &Folder> {
+    pub(super) fn get(&self, number: u32) -> impl Iterator<Item = Under<'_>> {
         let leaf = self.leaves.partition_point(|first| *first <= number) - 1;
         let mut node = self.next[self.size + leaf] as usize;
         std::iter::from_fn(move || {
-            let folder = (node > 0).then(|| &self.folders[node]);
+            let folder = (node > 0).then(|| Under::Folder(&self.folders[node]));
             node = self.next[node / 2] as usize;
             folder
         })
@@ -181,9 +209,16 @@ mod tests {
     }
 
     /// What is in folders, ascending.
-    fn filed<'a>(folders: impl IntoIterator<Item = &'a Folder>) -> Vec<Entry> {
+    fn filed<'a>(under: impl IntoIterator<Item = Under<'a>>) -> Vec<Entry> {
         let mut found = Vec::new();
-        for folder in folders {
+        for under in under {
+            let folder = match under {
+                Under::Folder(folder) => folder,
+                Under::Filter(filter) => {
+                    found.push(Entry::Filter(filter));
+                    continue;
+                }
+            };
             found.extend(folder.rules.iter().map(|rule| Entry::Rule(*rule)));
             found.extend(folder.filters.iter().map(|filter| Entry::Filter(*filter)));
             let row = folder.row.iter().flat_map(|row| row.iter().enumerate());

@@ -37,14 +37,14 @@ pub(super) struct Filed {
 pub(super) fn file(values: &[Value], rules: &[(usize, &Rule)]) -> Filed {
     let known = guards(rules);
     let rivals = Rivals::new(rules);
-    let mut filing = Filing { builder: Builder::new(values, 0), leftovers: Vec::new() };
+    let mut filing = Filing { values, builder: Builder::new(values, 0), leftovers: Vec::new() };
     let test = |filing: &mut Filing<'_>, known: &Option<_>| known.map(|c| filing.guard(c));
     let mut guards: Vec<_> = known
         .iter()
         .map(|known| Guard { test: test(&mut filing, known), drawers: vec![], grids: vec![] })
         .collect();
     let mut piles: BTreeMap<(usize, ValueId, u32), Pile<'_>> = BTreeMap::new();
-    for (shape, rules) in groups(rules, &known, &rivals) {
+    for (shape, rules) in groups(values, rules, &known, &rivals) {
         if let Some(grids) = filing.grids(&shape, &rules) {
             guards[shape.guard].grids.extend(grids);
             continue;
@@ -64,6 +64,7 @@ pub(super) fn file(values: &[Value], rules: &[(usize, &Rule)]) -> Filed {
 
 /// Rules by their shapes.
 fn groups<'a>(
+    values: &[Value],
     rules: &[(usize, &'a Rule)],
     guards: &[Option<&Condition>],
     rivals: &Rivals,
@@ -74,7 +75,7 @@ fn groups<'a>(
             rule.conditions.iter().filter_map(|c| guards.iter().position(|g| *g == Some(c)));
         let guard = known.next().unwrap_or(0);
         if let Some(under) = rule.conditions.iter().min_by_key(|c| rivals.of(c)) {
-            let shape = Shape::new(guard, rule, guards[guard]);
+            let shape = Shape::new(guard, values, rule, guards[guard]);
             let crowd = rivals.crowd(under);
             groups.entry(shape).or_default().push(Posed { filter: *filter, rule, under, crowd });
         }
@@ -93,20 +94,30 @@ struct Shape {
 }
 
 impl Shape {
-    fn new(guard: usize, rule: &Rule, known: Option<&Condition>) -> Self {
+    fn new(guard: usize, values: &[Value], rule: &Rule, known: Option<&Condition>) -> Self {
         let asked = rule.conditions.iter().filter(|c| Some(*c) != known);
         let mut axes: Vec<_> = asked.map(|c| (c.value, c.mask)).collect();
-        let mut needs: Vec<_> = needs(rule).collect();
+        let mut needs: Vec<_> = needs(values, rule).collect();
         axes.sort_unstable();
         needs.sort_unstable();
         Self { guard, axes, needs }
     }
 }
 
-/// What a packet must have besides the numbers that it meets conditions with.
-fn needs(rule: &Rule) -> impl Iterator<Item = ValueId> {
-    let is_met = |value: ValueId| rule.conditions.iter().any(|c| c.value == value);
-    rule.needs.iter().copied().filter(move |value| !is_met(*value))
+/// What a packet must have besides, as the numbers that it meets conditions with do not tell that it has it.
+fn needs(values: &[Value], rule: &Rule) -> impl Iterator<Item = ValueId> {
+    let is_told = |need: ValueId| rule.conditions.iter().any(|c| tells(values, c.value, need));
+    rule.needs.iter().copied().filter(move |need| !is_told(*need))
+}
+
+/// Whether who has one number has the other: it is the same, or bytes that do not end later.
+fn tells(values: &[Value], one: ValueId, other: ValueId) -> bool {
+    match (values[one], values[other]) {
+        (Value::Load(one), Value::Load(other)) => {
+            (other.base.is_none() || other.base == one.base) && other.end() <= one.end()
+        }
+        _ => one == other,
+    }
 }
 
 /// A rule that is to be filed.
@@ -192,6 +203,7 @@ impl Rivals {
 }
 
 struct Filing<'a> {
+    values: &'a [Value],
     builder: Builder<'a>,
     leftovers: Vec<Leftover>,
 }
@@ -208,7 +220,8 @@ impl Filing<'_> {
         let mut asked: Vec<_> = rule.conditions.iter().filter(is_left).collect();
         // What fewest meet comes first.
         asked.sort_by_key(|c| rivals.of(c));
-        let needs: Box<[_]> = needs(rule).map(|value| self.builder.field(value).0).collect();
+        let needs: Box<[_]> =
+            needs(self.values, rule).map(|value| self.builder.field(value).0).collect();
         let conditions: Box<[_]> =
             asked.iter().map(|c| (self.field(c), c.ranges.clone())).collect();
         if needs.is_empty() && conditions.is_empty() {

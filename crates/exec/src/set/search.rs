@@ -8,7 +8,7 @@ use crate::lookup::Lookup;
 use crate::portable::BitRows;
 use crate::program::Operand;
 
-use super::drawer::Folder;
+use super::drawer::{Folder, Under};
 use super::grid::{AXES, Grid};
 use super::matches::SetMatches;
 use super::tier::{Drawer, Field, Leftover};
@@ -74,11 +74,11 @@ impl Search<'_> {
     }
 
     /// Takes filters out of the folders that packets' numbers find, and asks the rules there.
-    fn judge<'f, I: Iterator<Item = &'f Folder>>(
+    fn judge<'f, I: Iterator<Item = Under<'f>>>(
         &mut self,
         drawer: &Drawer,
         hits: Mask,
-        folders: impl Fn(u32) -> I,
+        found: impl Fn(u32) -> I,
     ) {
         let own = drawer.field.operand;
         for operand in drawer.operands.iter().chain([&own]) {
@@ -86,8 +86,11 @@ impl Search<'_> {
         }
         for packet in hits.iter() {
             let Some(number) = self.columns.at(own, packet) else { continue };
-            for folder in folders(drawer.field.number(number)) {
-                self.take(folder, packet);
+            for under in found(drawer.field.number(number)) {
+                match under {
+                    Under::Filter(filter) => self.matches.insert(self.first + packet, filter),
+                    Under::Folder(folder) => self.take(folder, packet),
+                }
             }
         }
     }
