@@ -15,6 +15,7 @@ pub(crate) use stacked::{Stack, stacked};
 
 use anyhow::{Result, anyhow};
 use plotters::prelude::{RGBColor, SVGBackend};
+use plotters::style::WHITE;
 
 /// A chart's width; its height depends on what is in it.
 const WIDTH: u32 = 760;
@@ -69,6 +70,7 @@ fn draw(
     let mut svg = String::new();
     {
         let area = SVGBackend::with_string(&mut svg, (WIDTH, height)).into_drawing_area();
+        area.fill(&WHITE).map_err(failed)?;
         draw(&area)?;
         area.present().map_err(failed)?;
     }

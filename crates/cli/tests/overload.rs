@@ -114,6 +114,29 @@ fn a_capture_under_full_load_is_profiled() {
 }
 
 #[test]
+fn another_process_is_profiled_by_its_number() {
+    let _alone = alone();
+    let Some(lab) = live_pair() else { return };
+    let b = lab.host("b");
+    let live = Live::start(b, &["--backend", "ring", "-w", "/dev/null"]);
+    let sender = flood(&lab, &[0]);
+    let mut command = b.command(LINERATE);
+    command.args(["profile", "-i", b.interface(), "--json", "--for", "1s", "--pid"]);
+    let done = finish(command.arg(live.id().to_string()).stdin(Stdio::null())).success();
+    drop(sender);
+    let cost: Value = serde_json::from_str(&done.stdout).expect("JSON");
+    assert!(cost["packets"].as_u64().unwrap() > 0, "{cost:#}");
+    assert!(cost["classified"].as_f64().unwrap() >= 0.9, "{cost:#}");
+    let share = |name: &str| {
+        let parts = cost["components"].as_array().unwrap().iter();
+        let part = parts.clone().find(|part| part["component"] == name).expect(name);
+        part["share"].as_f64().unwrap()
+    };
+    assert!(share("tap") > 0.01 && share("user_code") > 0.01, "{cost:#}");
+    live.interrupt();
+}
+
+#[test]
 fn profiles_are_shown_side_by_side_and_what_is_none_is_refused() {
     let _alone = alone();
     let Some(lab) = live_pair() else { return };

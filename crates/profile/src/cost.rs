@@ -1,7 +1,9 @@
 //! What a packet costs, by component.
 
+use std::time::Duration;
+
 use linerate_sys::clock::CycleClock;
-use linerate_sys::perf::{self, Clock};
+use linerate_sys::perf::Clock;
 use serde::{Deserialize, Serialize};
 
 use crate::path::Component;
@@ -18,7 +20,8 @@ pub struct Cost {
     pub samples: u64,
     /// Samples that found no room.
     pub lost_samples: u64,
-    /// What said when to sample: `cycles` of the processor, or a `timer` of the kernel's.
+    /// What said when to sample: `cycles` of the processor, a `timer` of the kernel's, or `nothing`: without samples,
+    /// times are those that the kernel accounts to the process that captures.
     pub sampled_by: String,
     /// Cycles of the time-stamp counter in a nanosecond, where it runs at one rate: the cycles below are these.
     pub cycles_per_nanosecond: Option<f64>,
@@ -30,6 +33,9 @@ pub struct Cost {
     pub classified: f64,
     /// The part of all processors' time that sampling took, 0 to 1.
     pub overhead: f64,
+    /// What could not be looked at, what is not told for that, and what would allow it.
+    #[serde(default)]
+    pub missing: Vec<String>,
 }
 
 /// What a component costs.
@@ -56,41 +62,71 @@ impl Cost {
         seconds: f64,
         cpus: usize,
     ) -> Self {
-        let rate = CycleClock::realtime().ok().map(|clock| clock.cycles_per_nanosecond());
-        let nanoseconds = |weight: u64| match samples.clock {
-            Clock::Timer => weight as f64,
-            // As if the processor ran at the counter's rate.
-            Clock::Cycles => weight as f64 / rate.unwrap_or(1.0),
+        let unit = samples.unit();
+        let time =
+            |component| weights.components.get(&component).copied().unwrap_or(0) as f64 * unit;
+        let sampling = samples.each.as_secs_f64() * samples.samples as f64;
+        let sampled_by = match samples.clock {
+            Clock::Cycles => "cycles",
+            Clock::Timer => "timer",
         };
+        Self {
+            samples: samples.samples,
+            lost_samples: samples.lost,
+            sampled_by: sampled_by.to_owned(),
+            overhead: (sampling + samples.fetching.as_secs_f64())
+                / (seconds * cpus as f64).max(1e-9),
+            ..Self::of_times(time, packets, seconds)
+        }
+    }
+
+    /// Without samples: of so many packets that came in so many seconds, by the processor time that the kernel
+    /// accounts to the process that captures. What it has of that in the kernel is [`Component::Unclassified`]; what
+    /// is done for it while others have their turn is not found.
+    pub fn accounted(user: Duration, system: Duration, packets: u64, seconds: f64) -> Self {
+        let time = |component| match component {
+            Component::UserCode => user.as_secs_f64() * 1e9,
+            Component::Unclassified => system.as_secs_f64() * 1e9,
+            _ => 0.0,
+        };
+        Self::of_times(time, packets, seconds)
+    }
+
+    /// By the nanoseconds of each component in all.
+    fn of_times(time: impl Fn(Component) -> f64, packets: u64, seconds: f64) -> Self {
+        let rate = cycles_per_nanosecond();
+        let whole: f64 = Component::ALL.into_iter().map(&time).sum();
+        let share = |component| if whole > 0.0 { time(component) / whole } else { 0.0 };
         let each = |nanoseconds: f64| (packets > 0).then(|| nanoseconds / packets as f64);
         let component = |component: Component| {
-            let weight = weights.components.get(&component).copied().unwrap_or(0);
-            let time = each(nanoseconds(weight));
+            let nanoseconds = each(time(component));
             ComponentCost {
                 component,
-                seconds: nanoseconds(weight) * 1e-9,
-                share: weights.share(component),
-                nanoseconds: time,
-                cycles: time.zip(rate).map(|(time, rate)| time * rate),
+                seconds: time(component) * 1e-9,
+                share: share(component),
+                nanoseconds,
+                cycles: nanoseconds.zip(rate).map(|(time, rate)| time * rate),
             }
         };
-        let sampling = perf::of_a_sample(samples.clock).map_or(0.0, |cost| cost.as_secs_f64());
         Self {
             seconds,
             packets,
-            samples: samples.samples,
-            lost_samples: samples.lost,
-            sampled_by: match samples.clock {
-                Clock::Cycles => "cycles".to_owned(),
-                Clock::Timer => "timer".to_owned(),
-            },
+            samples: 0,
+            lost_samples: 0,
+            sampled_by: "nothing".to_owned(),
             cycles_per_nanosecond: rate,
             components: Component::ALL.into_iter().map(component).collect(),
-            nanoseconds: each(nanoseconds(weights.total())),
-            classified: weights.classified(),
-            overhead: sampling * samples.samples as f64 / (seconds * cpus as f64).max(1e-9),
+            nanoseconds: each(whole),
+            classified: 1.0 - share(Component::Unclassified),
+            overhead: 0.0,
+            missing: Vec::new(),
         }
     }
+}
+
+/// Of the time-stamp counter, where it runs at one rate.
+pub(crate) fn cycles_per_nanosecond() -> Option<f64> {
+    CycleClock::realtime().ok().map(|clock| clock.cycles_per_nanosecond())
 }
 
 #[cfg(test)]
@@ -101,16 +137,34 @@ mod tests {
 
     #[test]
     fn components_sum_to_the_whole() {
-        let samples = Samples { clock: Clock::Timer, stacks: HashMap::new(), samples: 4, lost: 1 };
+        let samples = Samples {
+            clock: Clock::Timer,
+            each: Duration::from_millis(5),
+            stacks: HashMap::new(),
+            samples: 4,
+            lost: 1,
+            fetching: Duration::from_millis(20),
+        };
         let components =
             BTreeMap::from([(Component::Tap, 3_000_000), (Component::Unclassified, 1_000_000)]);
-        let weights = Weights { components, elsewhere: 7 };
+        let weights = Weights { components, elsewhere: BTreeMap::from([(5, 7)]) };
         let cost = Cost::new(&weights, &samples, 10_000, 1.0, 2);
         assert_eq!(cost.nanoseconds, Some(400.0));
         let sum: f64 = cost.components.iter().filter_map(|component| component.nanoseconds).sum();
         assert!((sum - 400.0).abs() < 1e-6);
         assert!((cost.classified - 0.75).abs() < 1e-9);
+        // Of two processors' second, four samples and what it took to fetch them.
+        assert!((cost.overhead - 0.02).abs() < 1e-9, "{}", cost.overhead);
         let none = Cost::new(&weights, &samples, 0, 1.0, 2);
         assert_eq!((none.nanoseconds, none.components[4].nanoseconds), (None, None));
+    }
+
+    #[test]
+    fn without_samples_the_kernels_account_tells_user_mode_from_the_kernel() {
+        let [user, system] = [3, 1].map(Duration::from_millis);
+        let cost = Cost::accounted(user, system, 10_000, 1.0);
+        assert_eq!((cost.nanoseconds, cost.classified), (Some(400.0), 0.75));
+        let idle = Cost::accounted(Duration::ZERO, Duration::ZERO, 0, 1.0);
+        assert_eq!((idle.nanoseconds, idle.classified), (None, 1.0));
     }
 }

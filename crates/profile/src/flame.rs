@@ -73,7 +73,7 @@ impl Classifier {
             matches!(component, Some(Component::Interrupt | Component::Driver))
         };
         let name = |address: &u64| {
-            let name = self.symbols().name(*address);
+            let name = self.name(*address);
             let component = name.and_then(|name| self.component(name));
             (name.unwrap_or(UNNAMED).to_owned(), component)
         };

@@ -76,7 +76,11 @@ pub fn steps(cost: &Cost) -> Vec<Step> {
         let part = cost.components.iter().find(|part| part.component == component);
         part.map_or(0.0, |part| part.share)
     };
-    let worth = STEPS.iter().filter(|(component, least, _)| share(*component) >= *least);
+    // Where something may not be looked at, that is why it is unclassified.
+    let is_known = |component| component != Component::Unclassified || cost.missing.is_empty();
+    let worth = STEPS
+        .iter()
+        .filter(|(component, least, _)| is_known(*component) && share(*component) >= *least);
     let step = |(component, _, change): &(Component, f64, &'static str)| Step {
         component: *component,
         share: share(*component),
@@ -116,8 +120,13 @@ mod tests {
             nanoseconds: None,
             classified: 1.0,
             overhead: 0.0,
+            missing: Vec::new(),
         };
-        let found: Vec<_> = steps(&cost).iter().map(|step| step.component).collect();
-        assert_eq!(found, [Component::Stack, Component::Timestamp]);
+        let found =
+            |cost: &Cost| -> Vec<_> { steps(cost).iter().map(|step| step.component).collect() };
+        assert_eq!(found(&cost), [Component::Stack, Component::Timestamp]);
+        let unknown = Cost { components: vec![part(Component::Unclassified, 0.5)], ..cost };
+        assert_eq!(found(&unknown), [Component::Unclassified]);
+        assert_eq!(found(&Cost { missing: vec!["symbols".into()], ..unknown }), []);
     }
 }

@@ -9,7 +9,7 @@ use linerate_capture::{Backend, Config, Interrupt};
 use linerate_lab::traffic::live::{Frame, Load, Sender};
 use linerate_lab::{Lab, Offload, need};
 use linerate_profile::path::Component;
-use linerate_profile::sampling::{Classifier, Samples, Sampling};
+use linerate_profile::sampling::{Classifier, Samples, Sampling, Stacks};
 use linerate_sys::{task, usage};
 
 /// More than can be sent in [`LOOKS`] times [`EVERY`].
@@ -32,7 +32,7 @@ fn sample(lab: &Lab) -> (Samples, Duration, u64) {
     let mut config = Config::new(b.interface(), Interrupt::new().expect("an interrupt"));
     config.backend = Some(Backend::Ring);
     let is_over = AtomicBool::new(false);
-    let mut sampling = Sampling::start().expect("samples");
+    let mut sampling = Sampling::start(Stacks::Kernel).expect("samples");
     let load =
         Load { limit: Duration::from_secs(30), ..Load::new(Frame::mirrored(a, b, 60), PACKETS) };
     let (used, packets) = thread::scope(|scope| {
@@ -69,7 +69,8 @@ fn nearly_all_samples_are_classified_and_sum_to_what_the_kernel_accounts() {
     assert!(weights.share(Component::Tap) > 0.02, "{weights:?}");
     assert!(weights.share(Component::Allocation) > 0.02, "{weights:?}");
     // Components, and the sending of the packets, are all that was done.
-    let sampled = (weights.total() + weights.elsewhere) as f64 * 1e-9;
+    let sampled = weights.total() + weights.elsewhere.values().sum::<u64>();
+    let sampled = sampled as f64 * samples.unit() * 1e-9;
     let (measured, each) = (used.as_secs_f64(), 1e9 / packets as f64);
     let told = format!("{:.0} and {:.0} ns a packet: {weights:?}", sampled * each, measured * each);
     assert!((sampled / measured - 1.0).abs() < 0.1, "{told}");

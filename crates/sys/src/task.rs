@@ -36,17 +36,24 @@ pub fn doing(process: u32) -> io::Result<Vec<Doing>> {
     Ok(read.collect())
 }
 
-/// Processor time that a process has used, in user mode and in the kernel.
+/// Processor time that a process has used, in user mode and in the kernel, in whole ticks of the kernel's clock.
 ///
 /// # Errors
 /// When the process is gone.
-pub fn used(process: u32) -> io::Result<Duration> {
+pub fn used(process: u32) -> io::Result<(Duration, Duration)> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat"))?;
-    let ticks = fields(&stat).and_then(|fields| {
-        let mut both = fields.split_ascii_whitespace().skip(11).take(2);
-        Some(both.next()?.parse::<u64>().ok()? + both.next()?.parse::<u64>().ok()?)
-    });
-    Ok(Duration::from_millis(ticks.unwrap_or(0) * 1000 / ticks_per_second()))
+    let mut times = fields(&stat).unwrap_or_default().split_ascii_whitespace().skip(11);
+    let mut next = || {
+        let ticks = times.next().and_then(|word| word.parse::<u64>().ok()).unwrap_or(0);
+        Duration::from_millis(ticks * 1000 / ticks_per_second())
+    };
+    Ok((next(), next()))
+}
+
+/// Whether a process has ended, though nobody may have waited for it yet.
+pub fn has_ended(process: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat"));
+    !stat.is_ok_and(|stat| fields(&stat).is_some_and(|fields| !fields.starts_with(['Z', 'X'])))
 }
 
 /// The calling thread's number.
@@ -71,6 +78,18 @@ pub fn file(process: u32, descriptor: u32) -> Option<String> {
     Some(path.to_string_lossy().into_owned())
 }
 
+/// Whether a process is in the calling thread's network namespace.
+///
+/// # Errors
+/// When the process is gone, or may not be looked at.
+pub fn is_in_this_namespace(process: u32) -> io::Result<bool> {
+    is_in(process, network_namespace()?)
+}
+
+fn is_in(process: u32, namespace: u64) -> io::Result<bool> {
+    fs::metadata(format!("/proc/{process}/ns/net")).map(|meta| meta.ino() == namespace)
+}
+
 /// The numbers of all processes of the calling thread's network namespace that this process may look at.
 ///
 /// # Errors
@@ -80,10 +99,7 @@ pub fn in_this_namespace() -> io::Result<Vec<u32>> {
     let entries =
         fs::read_dir("/proc")?.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     let numbers = entries.filter_map(|name| name.parse::<u32>().ok());
-    let is_here = |process: &u32| {
-        fs::metadata(format!("/proc/{process}/ns/net")).is_ok_and(|meta| meta.ino() == own)
-    };
-    Ok(numbers.filter(is_here).collect())
+    Ok(numbers.filter(|process| is_in(*process, own).unwrap_or(false)).collect())
 }
 
 /// The number of the calling thread's network namespace.
@@ -96,13 +112,19 @@ pub fn network_namespace() -> io::Result<u64> {
 
 /// The numbers of the sockets that a process has descriptors of; none when it is gone or another user's.
 pub fn sockets(process: u32) -> Vec<u32> {
+    socket_descriptors(process).into_iter().map(|(_, socket)| socket).collect()
+}
+
+/// A process's descriptors of sockets, and these sockets' numbers; none when it is gone or another user's.
+pub fn socket_descriptors(process: u32) -> Vec<(u32, u32)> {
     let Ok(entries) = fs::read_dir(format!("/proc/{process}/fd")) else { return Vec::new() };
-    let links = entries.filter_map(|entry| fs::read_link(entry.ok()?.path()).ok());
-    let numbers = links.filter_map(|link| {
+    let entries = entries.filter_map(|entry| {
+        let path = entry.ok()?.path();
+        let link = fs::read_link(&path).ok()?;
         let number = link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?;
-        number.parse().ok()
+        Some((path.file_name()?.to_str()?.parse().ok()?, number.parse().ok()?))
     });
-    numbers.collect()
+    entries.collect()
 }
 
 fn interpret(stat: &str, call: &str) -> Option<Doing> {
@@ -146,6 +168,8 @@ fn ticks_per_second() -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+
     use super::*;
 
     #[test]
@@ -166,8 +190,19 @@ mod tests {
         assert!(in_this_namespace().unwrap().contains(&own));
         assert!(!doing(own).unwrap().is_empty());
         assert!(!name(own).is_empty());
+        assert!(is_in_this_namespace(own).unwrap());
         let begun = used(own).unwrap();
         while used(own).unwrap() == begun {}
         assert!(doing(u32::MAX).is_err() && used(u32::MAX).is_err());
+    }
+
+    #[test]
+    fn a_process_has_ended_before_somebody_waits_for_it() {
+        let mut child = Command::new("sleep").arg("0.05").spawn().unwrap();
+        assert!(!has_ended(std::process::id()) && has_ended(u32::MAX));
+        while !has_ended(child.id()) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        assert!(child.wait().unwrap().success());
     }
 }

@@ -58,8 +58,8 @@ pub(crate) struct Subject<'a> {
 /// what the comparison says, and nobody waits for minutes more to learn it.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Has all subjects take their turns, A B A B, `rounds` times; what each turn gave is told by subject. The first turn
-/// of each is a step of the progress.
+/// Has all subjects take their turns, A B A B, `rounds` times; what each turn gave is told by subject. All turns of one
+/// are a step of the progress.
 ///
 /// # Errors
 /// The first turn's that fails, with the subject's name.
@@ -73,9 +73,7 @@ pub(crate) fn in_turn<S, T>(
     let mut results: Vec<_> = subjects.iter().map(|_| Vec::with_capacity(rounds)).collect();
     for round in 0..rounds {
         for (subject, results) in subjects.iter_mut().zip(&mut results) {
-            if round == 0 {
-                progress.next(&name(subject));
-            }
+            progress.next_of(&name(subject), 1.0 / rounds as f64);
             results.push(turn(round, subject).with_context(|| name(subject))?);
         }
     }

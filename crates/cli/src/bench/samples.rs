@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::Result;
-use linerate::profile::sampling::{Samples, Sampling};
+use linerate::profile::sampling::{Samples, Sampling, Stacks};
 
 /// How often samples are fetched.
 const EVERY: Duration = Duration::from_millis(100);
@@ -16,7 +16,7 @@ const EVERY: Duration = Duration::from_millis(100);
 /// # Errors
 /// Those of `work`; where samples are not permitted.
 pub(super) fn during<T>(work: impl FnOnce() -> Result<T>) -> Result<(T, Samples)> {
-    let mut sampling = Sampling::start()?;
+    let mut sampling = Sampling::start(Stacks::Kernel)?;
     let is_over = AtomicBool::new(false);
     thread::scope(|scope| {
         let fetching = scope.spawn(|| {

@@ -45,7 +45,7 @@ impl Scale {
             return 0.0..1.0;
         }
         match self {
-            Self::Linear => low.min(0.0)..if high > 0.0 { high * 1.08 } else { 1.0 },
+            Self::Linear => low.min(0.0) * 1.08..if high > 0.0 { high * 1.08 } else { 1.0 },
             Self::Logarithmic => low - 0.1..high + 0.1,
         }
     }

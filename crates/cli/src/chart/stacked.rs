@@ -16,7 +16,9 @@ pub(crate) struct Stack {
 
 const BAR: i32 = 44;
 const ROW: i32 = 78;
+/// Above the first bar, with a title and without.
 const TOP: i32 = 44;
+const UNTITLED: i32 = 8;
 const LEFT: i32 = 10;
 /// Of a sign, about.
 const SIGN: i32 = 7;
@@ -36,14 +38,14 @@ pub(crate) fn stacked(title: &str, unit: &str, stacks: &[Stack]) -> Result<Svg> 
     let most = stacks.iter().map(whole).fold(f64::MIN_POSITIVE, f64::max);
     let scale = f64::from(WIDTH as i32 - 2 * LEFT) / most;
     let keys = Keys::of(&names);
-    let height = TOP + ROW * stacks.len() as i32 + keys.height();
+    let first = if title.is_empty() { UNTITLED } else { TOP };
+    let height = first + ROW * stacks.len() as i32 + keys.height();
     draw(height as u32, |area| {
-        area.fill(&WHITE).map_err(failed)?;
         let small = || (FONT, SMALL).into_font().color(&INK);
         let heading = (FONT, LARGE).into_font().color(&INK);
         area.draw(&Text::new(title, (LEFT, 12), heading)).map_err(failed)?;
         for (row, stack) in stacks.iter().enumerate() {
-            let y = TOP + ROW * row as i32;
+            let y = first + ROW * row as i32;
             let told = format!("{}: {} {unit}", stack.name, short(whole(stack)));
             area.draw(&Text::new(told, (LEFT, y), small())).map_err(failed)?;
             let mut before = 0.0;
@@ -65,7 +67,7 @@ pub(crate) fn stacked(title: &str, unit: &str, stacks: &[Stack]) -> Result<Svg> 
                 }
             }
         }
-        let top = TOP + ROW * stacks.len() as i32;
+        let top = first + ROW * stacks.len() as i32;
         for (number, (name, (x, y))) in names.iter().zip(&keys.places).enumerate() {
             let (x, y) = (*x, top + y);
             let square = Rectangle::new([(x, y), (x + 12, y + 12)], colour(number).filled());

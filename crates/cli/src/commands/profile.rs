@@ -11,12 +11,12 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use linerate::base::{Error, ErrorKind};
+use linerate::base::ErrorKind;
 use linerate::capture::Interrupt;
 use linerate::profile::cost::Cost;
 use linerate::profile::counters::{Snapshot, Watcher};
 use linerate::profile::flame::frames;
-use linerate::profile::sampling::{Classifier, Sampling};
+use linerate::profile::sampling::{Classifier, Samples, Sampling, Stacks};
 use linerate::profile::symbols::UserSymbols;
 use linerate::sys::{cpu, task};
 
@@ -38,33 +38,37 @@ pub(super) fn run(args: &ProfileArgs) -> Result<Outcome> {
     let interrupt = Interrupt::new()?;
     requests.watch(interrupt.clone()).context("watch for signals")?;
     let subject = Subject::begin(args, interrupt)?;
-    let mut sampling = Sampling::start().map_err(with_remedy)?;
-    let begun = Instant::now();
-    let before = subject.packets()?;
+    let mut missing = subject.missing();
+    let sampling = sampling(args, &mut missing)?;
     let mut users = UserSymbols::default();
     users.note(subject.process());
-    wait(&mut sampling, args.duration, &requests, &subject);
-    let after = match subject.packets() {
-        Ok(packets) => packets,
+    let seen = match watch(args.duration, &requests, &subject, sampling) {
+        Ok(seen) => seen,
         Err(error) => {
             // What the capture itself failed with says more.
             subject.end()?;
             return Err(error);
         }
     };
-    let (packets, elapsed) = (after.saturating_sub(before), begun.elapsed());
-    let samples = sampling.finish()?;
     // While the capture's programs are still there, and have names.
-    let (classifier, process) = (Classifier::new()?, subject.process());
-    let (weights, name) = (classifier.weigh(&samples, &[process]), subject.name());
+    let classifier = seen.samples.as_ref().map(|_| classifier(&mut missing));
+    let (process, name) = (subject.process(), subject.name());
     // What it has loaded meanwhile.
     users.note(process);
     subject.end()?;
-    let cpus = cpu::online()?.len();
-    let cost = Cost::new(&weights, &samples, packets, elapsed.as_secs_f64(), cpus);
+    let sampled = classifier.as_ref().zip(seen.samples.as_ref());
+    let cost = match sampled {
+        Some((classifier, samples)) => {
+            let (weights, cpus) = (classifier.weigh(samples, &[process]), cpu::online()?.len());
+            Cost::new(&weights, samples, seen.packets, seen.seconds, cpus)
+        }
+        None => Cost::accounted(seen.user, seen.system, seen.packets, seen.seconds),
+    };
+    let cost = Cost { missing, ..cost };
     if let Some(file) = &args.html {
-        let frames = frames(&classifier, &mut users, &samples, &[process]);
-        page::page(&name, &cost, &frames)?.write(file)?;
+        let frames = sampled
+            .map(|(classifier, samples)| frames(classifier, &mut users, samples, &[process]));
+        page::page(&name, &cost, frames.as_ref())?.write(file)?;
     }
     if args.json {
         output::text(serde_json::to_string_pretty(&cost)? + "\n")?;
@@ -75,35 +79,86 @@ pub(super) fn run(args: &ProfileArgs) -> Result<Outcome> {
     Ok(Outcome::Success)
 }
 
+/// Samples on their way; `None` where they are not permitted, and a word on that.
+fn sampling(args: &ProfileArgs, missing: &mut Vec<String>) -> Result<Option<Sampling>> {
+    // Names of the process's functions are for the page.
+    let stacks = if args.html.is_some() { Stacks::Both } else { Stacks::Kernel };
+    match Sampling::start(stacks) {
+        Ok(sampling) => Ok(Some(sampling)),
+        Err(error) if error.kind() == ErrorKind::Permission => {
+            let error = error.advise(
+                "as root, with CAP_PERFMON, or after `sysctl kernel.perf_event_paranoid=-1`",
+            );
+            missing.push(format!(
+                "{error}; without samples, costs are the process's own time, in user mode and in the kernel (unclassified)"
+            ));
+            Ok(None)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// With the kernel's symbols, or, where they are hidden, without and a word on that.
+fn classifier(missing: &mut Vec<String>) -> Classifier {
+    Classifier::new().unwrap_or_else(|error| {
+        missing.push(format!(
+            "{error}; the process's time in the kernel is unclassified, and receiving while others have their turn is left out"
+        ));
+        Classifier::without_symbols()
+    })
+}
+
 fn read(file: &Path) -> Result<Cost> {
     let asked = || format!("read a profile from {}", file.display());
     let text = std::fs::read_to_string(file).with_context(asked)?;
     serde_json::from_str(&text).with_context(asked)
 }
 
-fn with_remedy(error: Error) -> Error {
-    if error.kind() != ErrorKind::Permission {
-        return error;
-    }
-    error.advise("as root, with CAP_PERFMON, or after `sysctl kernel.perf_event_paranoid=-1`")
+/// What was seen of a subject.
+struct Seen {
+    packets: u64,
+    seconds: f64,
+    samples: Option<Samples>,
+    /// Processor time of the process in user mode, and in the kernel.
+    user: Duration,
+    system: Duration,
 }
 
 /// Until the time is over, the user wants an end, or the process is gone.
-fn wait(sampling: &mut Sampling, duration: Duration, requests: &Requests, subject: &Subject) {
+fn watch(
+    duration: Duration,
+    requests: &Requests,
+    subject: &Subject,
+    mut sampling: Option<Sampling>,
+) -> Result<Seen> {
     let (begun, is_shown) = (Instant::now(), io::stderr().is_terminal());
+    // A terminal that is gone is no reason to end, here and below.
+    let show = |text: &str| {
+        let _ = write!(io::stderr(), "\r\x1b[K{text}");
+    };
+    let before = subject.packets()?;
+    let first = task::used(subject.process()).unwrap_or_default();
+    let mut last = first;
     while begun.elapsed() < duration && !requests.stop() && subject.goes_on() {
         let left = duration.saturating_sub(begun.elapsed());
         if is_shown {
-            let seconds = left.as_secs_f64().ceil();
-            // A terminal that is gone is no reason to end.
-            let _ = write!(io::stderr(), "\r\x1b[Klinerate: sampling, {seconds:.0} s left");
+            show(&format!("linerate: sampling, {:.0} s left", left.as_secs_f64().ceil()));
         }
         sleep(EVERY.min(left));
-        sampling.collect();
+        sampling.iter_mut().for_each(Sampling::collect);
+        last = task::used(subject.process()).unwrap_or(last);
     }
     if is_shown {
-        let _ = write!(io::stderr(), "\r\x1b[K");
+        show("");
     }
+    let after = subject.packets()?;
+    Ok(Seen {
+        packets: after.saturating_sub(before),
+        seconds: begun.elapsed().as_secs_f64(),
+        samples: sampling.map(Sampling::finish).transpose()?,
+        user: last.0.saturating_sub(first.0),
+        system: last.1.saturating_sub(first.1),
+    })
 }
 
 /// Whose packets are looked at.
@@ -125,6 +180,22 @@ impl Subject {
                 let interface = interface.clone().unwrap_or_default();
                 Ok(Self::Own(OwnCapture::begin(args, interface, interrupt)?))
             }
+        }
+    }
+
+    /// What is not to be known of it, and what would allow it.
+    fn missing(&self) -> Vec<String> {
+        match self {
+            // Of a process that may not be looked at, that is not to be known either.
+            Self::Process { process, .. }
+                if matches!(task::is_in_this_namespace(*process), Ok(false)) =>
+            {
+                vec![format!(
+                    "the process {process} is in another network namespace, and packets are counted in this one: \
+                     `nsenter -n -t {process} linerate profile --pid {process}` counts its own"
+                )]
+            }
+            _ => Vec::new(),
         }
     }
 
@@ -160,7 +231,7 @@ impl Subject {
         match self {
             Self::Own(own) => own.goes_on(),
             Self::Process { process, .. } => {
-                let goes_on = task::used(*process).is_ok();
+                let goes_on = !task::has_ended(*process);
                 if !goes_on {
                     output::tell(format_args!("the process {process} has ended; so far:"));
                 }

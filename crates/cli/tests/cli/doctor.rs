@@ -74,8 +74,8 @@ fn captures_are_those_of_the_interface_that_is_asked_for() {
         let captures = seen["captures"].as_array().unwrap().iter();
         captures.map(|capture| capture["buffer"].clone()).collect()
     };
-    for backend in ["ring", "tap"] {
-        let live = Live::start(b, &["--backend", backend, "-w", "/dev/null"]);
+    for backend in ["ring", "tap", "xdp"] {
+        let live = Live::start(b, &["--backend", backend, "--force", "-w", "/dev/null"]);
         assert_eq!(buffers(b.interface()), [backend]);
         assert_eq!(buffers("lo"), Vec::<Value>::new(), "{backend}");
         live.interrupt();
@@ -85,9 +85,10 @@ fn captures_are_those_of_the_interface_that_is_asked_for() {
 #[test]
 fn a_stopped_reader_is_named() {
     let Some(lab) = quiet_pair() else { return };
-    for backend in ["ring", "socket", "tap"] {
+    for backend in ["ring", "socket", "tap", "xdp"] {
         let b = lab.host("b");
-        let live = Live::start(b, &["-B", "1M", "--backend", backend, "-w", "/dev/null"]);
+        let args = ["-B", "1M", "--backend", backend, "--force", "-w", "/dev/null"];
+        let live = Live::start(b, &args);
         live.signal("STOP");
         let (done, seen) = examine_under_traffic(&lab);
         live.signal("CONT");
@@ -97,7 +98,7 @@ fn a_stopped_reader_is_named() {
         assert_eq!(subject, format!("linerate (process {})", live.id()));
         let change = finding["advice"][0]["change"].as_str().unwrap();
         assert!(change.contains(&format!("kill -CONT {}", live.id())), "{change}");
-        let stage = if backend == "tap" { "tap" } else { "socket" };
+        let stage = if ["tap", "xdp"].contains(&backend) { backend } else { "socket" };
         assert_eq!(finding["stage"], stage);
         live.interrupt();
     }

@@ -14,6 +14,7 @@ mod oracle;
 mod own;
 mod peers;
 mod privileges;
+mod profile;
 mod read;
 mod replay;
 mod rotation;

@@ -1,4 +1,4 @@
-//! The captures on this host: packet sockets and taps, whoever has them.
+//! The captures on this host: packet sockets, AF_XDP sockets and taps, whoever has them.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -7,7 +7,7 @@ use linerate_base::Error;
 use linerate_sys::bpf::{Attached, maps_of};
 use linerate_sys::netlink::{self, PacketSocket};
 use linerate_sys::tap_ring::WatchedRings;
-use linerate_sys::task;
+use linerate_sys::{task, xsk};
 use serde::Serialize;
 
 use crate::drops::{SocketCounters, SocketCounts};
@@ -22,6 +22,8 @@ pub enum Buffer {
     Ring,
     /// The rings of a tap.
     Tap,
+    /// The rings of an AF_XDP socket.
+    Xdp,
 }
 
 /// One capture.
@@ -35,7 +37,7 @@ pub struct Capture {
     pub process: u32,
     /// What the process calls itself.
     pub program: String,
-    /// Bytes that its buffer has room for.
+    /// Bytes that its buffer has room for; 0 where that is not told.
     pub capacity: u64,
     /// Bytes that wait in it; `None` where that may not be known.
     pub waiting: Option<u64>,
@@ -48,7 +50,7 @@ pub struct Capture {
 /// A socket by its number, or a tap by its map's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CaptureId {
-    /// A packet socket.
+    /// A packet socket, or one of AF_XDP.
     Socket(u32),
     /// A tap.
     Tap(u32),
@@ -96,13 +98,21 @@ impl Watcher {
         (Self { sockets, taps: HashMap::new() }, missing)
     }
 
-    /// The packet sockets and taps on interfaces with these indices.
+    /// The packet sockets, AF_XDP sockets and taps on interfaces with these indices.
     pub(super) fn captures(&mut self, interfaces: &[u32]) -> Vec<Capture> {
         // A namespace without processes that may be looked at has none.
         let processes = task::in_this_namespace().unwrap_or_default();
         let mut captures = self.sockets(interfaces, &processes);
+        let has_xdp = xsk::are_in_use();
         for process in processes {
-            captures.extend(self.taps(process, interfaces));
+            let attached = Attached::by_process(process).unwrap_or_default();
+            let here = attached.iter().filter(|attached| interfaces.contains(&attached.interface));
+            let programs: Vec<_> = here.map(|attached| attached.program).collect();
+            captures.extend(self.taps(process, &programs));
+            // An AF_XDP socket's interface is not told; its owner's program is on it, unless somebody else attached that.
+            if has_xdp && (!programs.is_empty() || attached.is_empty()) {
+                captures.extend(of_xdp(process));
+            }
         }
         captures
     }
@@ -126,11 +136,9 @@ impl Watcher {
         sockets.iter().map(capture).collect()
     }
 
-    fn taps(&mut self, process: u32, interfaces: &[u32]) -> Vec<Capture> {
-        let attached = Attached::by_process(process).unwrap_or_default();
-        let here = attached.iter().filter(|attached| interfaces.contains(&attached.interface));
+    fn taps(&mut self, process: u32, programs: &[u32]) -> Vec<Capture> {
         let mut maps: Vec<_> =
-            here.flat_map(|attached| maps_of(attached.program).unwrap_or_default()).collect();
+            programs.iter().flat_map(|program| maps_of(*program).unwrap_or_default()).collect();
         // Both directions' programs fill the same rings.
         maps.sort_unstable();
         maps.dedup();
@@ -176,6 +184,21 @@ fn of_socket(socket: &PacketSocket, process: u32, counts: Option<SocketCounts>) 
             dropped: plain.or(counts.map(|counts| counts.dropped.into())),
         },
     }
+}
+
+/// Those of a process that may be looked at. What came to them is not counted, only what found no room.
+fn of_xdp(process: u32) -> Vec<Capture> {
+    let capture = |(number, told): (u32, xsk::Statistics)| Capture {
+        id: CaptureId::Socket(number),
+        buffer: Buffer::Xdp,
+        process,
+        program: task::name(process),
+        capacity: 0,
+        waiting: None,
+        filter_length: 0,
+        counts: CaptureCounts { seen: None, dropped: Some(told.dropped + told.ring_full) },
+    };
+    xsk::of_process(process).unwrap_or_default().into_iter().map(capture).collect()
 }
 
 fn owners(processes: &[u32]) -> HashMap<u32, u32> {

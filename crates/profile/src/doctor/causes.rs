@@ -48,7 +48,10 @@ pub struct Activity {
 impl Activity {
     /// Looks once. A process that is gone is left as it was.
     pub(super) fn look(&mut self, process: u32, elapsed: Duration) {
-        let (Ok(threads), Ok(used)) = (task::doing(process), task::used(process)) else { return };
+        let (Ok(threads), Ok((user, system))) = (task::doing(process), task::used(process)) else {
+            return;
+        };
+        let used = user + system;
         self.looks += 1;
         self.elapsed = elapsed;
         self.used = Some((self.used.map_or(used, |(first, _)| first), used));

@@ -9,7 +9,7 @@ use super::Activity;
 use crate::counters::{Difference, Snapshot, Watcher};
 use crate::drops::Drops;
 use crate::path::Component;
-use crate::sampling::{Classifier, Sampling};
+use crate::sampling::{Classifier, Sampling, Stacks};
 use crate::symbols::KernelSymbols;
 
 /// An examination that goes on.
@@ -63,7 +63,7 @@ impl Examination {
         let (mut watcher, missing) = Watcher::new();
         let mut missing: Vec<_> = missing.into_iter().collect();
         let drops = Drops::watch().map_err(|error| missing.push(error)).ok();
-        let sampling = Sampling::start().map_err(|error| missing.push(error)).ok();
+        let sampling = Sampling::start(Stacks::Kernel).map_err(|error| missing.push(error)).ok();
         let before = Snapshot::take(interface, &mut watcher)?;
         Ok(Self {
             interface: interface.map(str::to_owned),

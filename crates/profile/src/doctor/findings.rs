@@ -131,7 +131,11 @@ fn reader(seen: &Observation, capture: &Capture) -> Option<Finding> {
     let unknown = Activity::default();
     let activity = seen.activities.get(&capture.process).unwrap_or(&unknown);
     let cause = activity.cause();
-    let stage = if capture.buffer == Buffer::Tap { Stage::Tap } else { Stage::Socket };
+    let stage = match capture.buffer {
+        Buffer::Socket | Buffer::Ring => Stage::Socket,
+        Buffer::Tap => Stage::Tap,
+        Buffer::Xdp => Stage::Xdp,
+    };
     let interface = seen.difference.interfaces.first().map_or("IF", |i| i.name.as_str());
     Some(Finding {
         stage,
@@ -163,12 +167,15 @@ fn explain(seen: &Observation, capture: &Capture, activity: &Activity, cause: Ca
             format!("it keeps {:.1} processors busy, and that is not enough", activity.busy())
         }
         _ => {
-            let rate = capture.counts.seen.unwrap_or(0) as f64;
-            let rate = rate / seen.difference.elapsed.as_secs_f64().max(1e-3);
-            let room = capture.capacity as f64 / 1024.0;
-            format!(
-                "its buffer of {room:.0} KiB was full between two reads, at {rate:.0} packets/s"
-            )
+            let room = match capture.capacity {
+                0 => String::new(),
+                bytes => format!(" of {} KiB", bytes / 1024),
+            };
+            let rate = capture.counts.seen.map_or_else(String::new, |count| {
+                let seconds = seen.difference.elapsed.as_secs_f64().max(1e-3);
+                format!(", at {:.0} packets/s", count as f64 / seconds)
+            });
+            format!("its buffer{room} was full between two reads{rate}")
         }
     }
 }

@@ -32,6 +32,8 @@ pub enum Stage {
     Socket,
     /// The rings of a tap.
     Tap,
+    /// The rings of an AF_XDP socket.
+    Xdp,
 }
 
 impl Stage {
@@ -44,6 +46,7 @@ impl Stage {
             Self::Stack => "host's stack",
             Self::Socket => "packet socket",
             Self::Tap => "tap ring",
+            Self::Xdp => "AF_XDP socket",
         }
     }
 }

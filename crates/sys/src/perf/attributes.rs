@@ -31,6 +31,15 @@ impl Target {
     }
 }
 
+/// Which stacks samples come with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stacks {
+    /// In the kernel only.
+    Kernel,
+    /// In the process, too, which takes longer: its memory is read frame by frame.
+    Both,
+}
+
 /// `struct perf_event_attr` as of `PERF_ATTR_SIZE_VER5`.
 #[repr(C)]
 #[derive(Default)]
@@ -75,16 +84,21 @@ const SAMPLE_PERIOD: u64 = 1 << 8;
 const DISABLED: u64 = 1 << 0;
 const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
 const FREQUENCY: u64 = 1 << 10;
+const EXCLUDE_USER_STACK: u64 = 1 << 22;
 
 /// Frames of a stack that are kept; the kernel's own default is 127.
 const DEEPEST_STACK: u16 = 96;
 
 impl Attributes {
     /// Samples by `clock`, `frequency` times a second, from when they are switched on.
-    pub(super) fn sampling(clock: Clock, frequency: u32) -> Self {
+    pub(super) fn sampling(clock: Clock, frequency: u32, stacks: Stacks) -> Self {
         let (kind, config) = match clock {
             Clock::Cycles => (HARDWARE, CYCLES),
             Clock::Timer => (SOFTWARE, CPU_CLOCK),
+        };
+        let stacks = match stacks {
+            Stacks::Kernel => EXCLUDE_USER_STACK,
+            Stacks::Both => 0,
         };
         Self {
             kind,
@@ -92,7 +106,7 @@ impl Attributes {
             size: size_of::<Self>() as u32,
             sample_frequency: frequency.into(),
             sample_type: SAMPLE_TID | SAMPLE_CALLCHAIN | SAMPLE_CPU | SAMPLE_PERIOD,
-            flags: DISABLED | EXCLUDE_HYPERVISOR | FREQUENCY,
+            flags: DISABLED | EXCLUDE_HYPERVISOR | FREQUENCY | stacks,
             // Nobody is woken: the ring is looked at a few times a second.
             wakeup: u32::MAX,
             sample_max_stack: DEEPEST_STACK,

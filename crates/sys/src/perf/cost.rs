@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use linerate_base::Result;
 
-use super::{Clock, Sampler, Target};
+use super::{Clock, Sampler, Stacks, Target};
 
 /// How long the calling thread watches itself, and how often it is sampled meanwhile.
 const WATCH: Duration = Duration::from_millis(25);
@@ -17,8 +17,8 @@ const FREQUENCY: u32 = 4000;
 ///
 /// # Errors
 /// As [`Sampler::open`].
-pub fn of_a_sample(clock: Clock) -> Result<Duration> {
-    let mut sampler = Sampler::open(clock, Target::Thread(0), FREQUENCY)?;
+pub fn of_a_sample(clock: Clock, stacks: Stacks) -> Result<Duration> {
+    let mut sampler = Sampler::open(clock, Target::Thread(0), FREQUENCY, stacks)?;
     sampler.start()?;
     let mut gaps = gaps();
     sampler.stop()?;
@@ -49,7 +49,7 @@ mod tests {
 
     #[test]
     fn a_sample_costs_something_and_not_much() {
-        if let Ok(cost) = of_a_sample(Clock::Timer) {
+        if let Ok(cost) = of_a_sample(Clock::Timer, Stacks::Both) {
             assert!(cost > Duration::ZERO && cost < Duration::from_millis(5), "{cost:?}");
         }
     }

@@ -3,7 +3,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use linerate_base::{Error, ErrorKind, Result};
 
-use super::attributes::{Attributes, Clock, Target};
+use super::attributes::{Attributes, Clock, Stacks, Target};
 use super::record::{self, Record};
 use super::ring::Ring;
 use crate::capability::{self, Capability};
@@ -25,14 +25,14 @@ const ENABLE: libc::Ioctl = 0x2400;
 const DISABLE: libc::Ioctl = 0x2401;
 
 impl Sampler {
-    /// Prepares samples by `clock`, `frequency` times a second; they begin with [`start`](Self::start).
+    /// Prepares samples by `clock`, `frequency` times a second, with these stacks; they begin with [`start`](Self::start).
     ///
     /// # Errors
     /// [`ErrorKind::Permission`] where `kernel.perf_event_paranoid` forbids it to processes without
     /// CAP_PERFMON; [`ErrorKind::Unsupported`] where the processor does not tell its cycles;
     /// [`ErrorKind::Gone`] when the thread has ended.
-    pub fn open(clock: Clock, target: Target, frequency: u32) -> Result<Self> {
-        let fd = open(&mut Attributes::sampling(clock, frequency), target);
+    pub fn open(clock: Clock, target: Target, frequency: u32, stacks: Stacks) -> Result<Self> {
+        let fd = open(&mut Attributes::sampling(clock, frequency, stacks), target);
         let fd = fd.map_err(|e| refused(e, target))?;
         let ring = Ring::map(fd.as_fd(), PAGES);
         let ring = ring.map_err(|e| Error::system("map the ring of a sampler", e))?;
@@ -78,7 +78,7 @@ impl AsFd for Sampler {
 /// Whether samples by the processor's cycle counter can be had; most virtual machines have none.
 pub fn has_cycles() -> bool {
     // A thread's own samples are what is forbidden last.
-    Sampler::open(Clock::Cycles, Target::Thread(0), 1).is_ok()
+    Sampler::open(Clock::Cycles, Target::Thread(0), 1, Stacks::Kernel).is_ok()
 }
 
 fn open(attributes: &mut Attributes, target: Target) -> io::Result<OwnedFd> {
@@ -126,12 +126,25 @@ mod tests {
         while of_this_thread() - begun < span {}
     }
 
+    fn sampler_of_this_thread(stacks: Stacks) -> Option<Sampler> {
+        let opened = Sampler::open(Clock::Timer, Target::Thread(0), 997, stacks);
+        opened.map_err(|e| assert_eq!(e.kind(), ErrorKind::Permission, "{e}")).ok()
+    }
+
+    #[test]
+    fn stacks_of_processes_come_only_where_they_are_wanted() {
+        let Some(mut sampler) = sampler_of_this_thread(Stacks::Kernel) else { return };
+        sampler.start().unwrap();
+        work(Duration::from_millis(100));
+        sampler.stop().unwrap();
+        let records: Vec<_> = sampler.take().collect();
+        let is_bare = |record: &Record| matches!(record, Record::Sample(s) if s.user.is_empty());
+        assert!(records.len() > 20 && records.iter().all(is_bare), "{records:?}");
+    }
+
     #[test]
     fn a_thread_that_works_is_sampled_while_samples_are_on() {
-        let mut sampler = match Sampler::open(Clock::Timer, Target::Thread(0), 997) {
-            Ok(sampler) => sampler,
-            Err(error) => return assert_eq!(error.kind(), ErrorKind::Permission, "{error}"),
-        };
+        let Some(mut sampler) = sampler_of_this_thread(Stacks::Both) else { return };
         let mut samples = |work: &dyn Fn()| {
             work();
             let records: Vec<_> = sampler.take().collect();
@@ -155,10 +168,11 @@ mod tests {
 
     #[test]
     fn who_is_not_there_cannot_be_sampled() {
-        let Err(error) = Sampler::open(Clock::Timer, Target::Thread(0x3fff_fffe), 997) else {
+        let open = |target| Sampler::open(Clock::Timer, target, 997, Stacks::Both);
+        let Err(error) = open(Target::Thread(0x3fff_fffe)) else {
             panic!("a thread of this number")
         };
         assert!([ErrorKind::Gone, ErrorKind::Permission].contains(&error.kind()), "{error}");
-        assert!(Sampler::open(Clock::Timer, Target::Cpu(1 << 20), 997).is_err());
+        assert!(open(Target::Cpu(1 << 20)).is_err());
     }
 }

@@ -11,9 +11,12 @@
 //! [`TransmitQueue`] is the way out: a socket with a transmit ring, by which the kernel gets frames,
 //! and a completion ring, by which it gives them back. [`Offloads`] is what the driver is asked to do with them.
 //!
+//! Of other processes' sockets, [`of_process`] tells the counters.
+//!
 //! Source: `linux/if_xdp.h` and Documentation/networking/af_xdp.rst, Linux 6.18.
 
 mod bind;
+mod foreign;
 mod metadata;
 mod queue;
 mod ring;
@@ -22,6 +25,7 @@ mod socket;
 mod transmit;
 mod umem;
 
+pub use foreign::{are_in_use, of_process};
 pub use metadata::{Offloads, PartialChecksum};
 pub use queue::{Frame, Queue};
 pub use slots::Outcome;

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use linerate::lab::traffic::live::Report;
 use linerate::profile::cost::Cost;
 use linerate::profile::sampling::Classifier;
-use linerate::sys::cpu;
+use linerate::sys::{cpu, task};
 
 use super::stage::{Outcome, Session, Stage};
 use super::subject::{BUFFER, Subject};
@@ -136,6 +136,15 @@ pub(in crate::bench) fn overload(
     Ok(of_both(&report, &session.end()?))
 }
 
+/// What samples of both processors say of a trial.
+#[derive(Clone, Debug)]
+pub(in crate::bench) struct Sampled {
+    pub(in crate::bench) overload: Overload,
+    pub(in crate::bench) cost: Cost,
+    /// Nanoseconds for each packet of the sender, without reception.
+    pub(in crate::bench) sending: f64,
+}
+
 /// The same with what samples of both processors say of it.
 ///
 /// # Errors
@@ -145,7 +154,7 @@ pub(in crate::bench) fn sampled(
     subject: &Subject,
     size: usize,
     effort: &Effort,
-) -> Result<(Overload, Cost)> {
+) -> Result<Sampled> {
     let mut session = stage.begin(subject)?;
     let mut samples = None;
     let report = at_maximum(&mut session, size, effort, |send| {
@@ -158,7 +167,13 @@ pub(in crate::bench) fn sampled(
     let weights = Classifier::new()?.weigh(&samples, session.process().as_slice());
     let seconds = report.elapsed.as_secs_f64();
     let cost = Cost::new(&weights, &samples, report.packets, seconds, cpu::online()?.len());
-    Ok((of_both(&report, &session.end()?), cost))
+    // The sender is a thread of this process, and may be ended by the core's softirq thread.
+    let own = std::process::id();
+    let is_sender = |process: u32| process == own || task::name(process).starts_with("ksoftirqd/");
+    let sending = weights.elsewhere.iter().filter(|(process, _)| is_sender(**process));
+    let sending: u64 = sending.map(|(_, weight)| weight).sum();
+    let sending = sending as f64 * samples.unit() / report.packets.max(1) as f64;
+    Ok(Sampled { overload: of_both(&report, &session.end()?), cost, sending })
 }
 
 /// Sends for as long as it is to take, after a few packets that show how fast that goes.

@@ -17,18 +17,19 @@ pub(super) mod trial;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use linerate::capture::disk::Way;
 
 use super::capture::stage::Stage;
 use super::capture::subject::{Subject, TCPDUMP};
 use super::capture::{add_settings, can_begin};
 use super::progress::Progress;
 use super::row::{Row, compare};
-use super::runner::Samples;
+use super::runner::{Samples, in_turn};
 use super::search::{Bracket, highest_lossless};
 use crate::args::BenchArgs;
 use crate::output;
 use scratch::Scratch;
-use trial::{Ground, Overload};
+use trial::{Ground, LoadRate, Overload};
 
 const EXPERIMENT: &str = "disk";
 
@@ -46,7 +47,8 @@ const PRECISION: f64 = 0.05;
 
 /// What one subject showed.
 struct Results {
-    overload: Overload,
+    /// At the highest load.
+    overloads: Vec<Overload>,
     limit: Bracket,
 }
 
@@ -60,46 +62,80 @@ pub(super) fn run(args: &BenchArgs) -> Result<Vec<Row>> {
     let mut subjects = subject::all(&ground.scratch.file());
     subjects.retain(|s| s.name.starts_with(TCPDUMP) || args.wants(&s.name));
     subjects.retain(|subject| can_begin(&ground.stage, subject));
+    let repeats = if args.quick { 1 } else { 3 };
     let mut progress = Progress::new(2 + 2 * subjects.len());
-    let (direct, mut rows) = sequential_rows(&ground, &mut progress)?;
-    let results = subjects.iter().map(|subject| {
-        measure(&ground, subject, &mut progress).with_context(|| subject.name.clone())
+    let (direct, mut rows) = sequential_rows(&ground, repeats, &mut progress)?;
+    let overloads = overloads(&ground, &subjects, repeats, &mut progress)?;
+    let results = subjects.iter().zip(overloads).map(|(subject, overloads)| {
+        progress.next(&format!("{}, the highest rate without loss", subject.name));
+        let limit = limit(&ground, subject, &overloads).with_context(|| subject.name.clone())?;
+        Ok(Results { overloads, limit })
     });
     let results = results.collect::<Result<Vec<_>>>()?;
-    rows.extend(limit_rows(&subjects, &results, direct, time));
+    rows.extend(limit_rows(&subjects, &results, &direct, time));
     rows.extend(overload_rows(&subjects, &results, time));
     add_settings(&mut rows, &subjects);
     Ok(rows)
 }
 
-fn measure(ground: &Ground, subject: &Subject, progress: &mut Progress) -> Result<Results> {
-    progress.next(&format!("{}, the highest load", subject.name));
-    let overload = trial::overload(ground, subject)?;
-    progress.next(&format!("{}, the highest rate without loss", subject.name));
-    let limit = highest_lossless(overload.trial, PRECISION, |rate| {
-        Ok(trial::at(ground, subject, rate)?.trial)
+/// Trials of each subject at the highest load, in turn, after one that shows how high that is.
+fn overloads(
+    ground: &Ground,
+    subjects: &[Subject],
+    repeats: usize,
+    progress: &mut Progress,
+) -> Result<Vec<Vec<Overload>>> {
+    let mut contenders: Vec<_> = subjects.iter().map(|subject| (subject, None)).collect();
+    let name = |(subject, _): &(&Subject, _)| format!("{}, the highest load", subject.name);
+    let turns = in_turn(&mut contenders, 1 + repeats, progress, name, |_, (subject, load)| {
+        let Some(load) = *load else {
+            *load = Some(trial::highest(ground, subject)?);
+            return Ok(None);
+        };
+        trial::run(ground, subject, load).map(Some)
     })?;
-    Ok(Results { overload, limit })
+    Ok(turns.into_iter().map(|turns| turns.into_iter().flatten().collect()).collect())
 }
 
-/// The disk's own rate, bytes a second, and the rows about it.
-fn sequential_rows(ground: &Ground, progress: &mut Progress) -> Result<(f64, Vec<Row>)> {
+fn limit(ground: &Ground, subject: &Subject, overloads: &[Overload]) -> Result<Bracket> {
+    // The one with the fewest losses: the others had bad luck.
+    let best = overloads.iter().map(|overload| overload.trial).min_by_key(|trial| trial.lost);
+    let best = best.context("no trial was made")?;
+    highest_lossless(best, PRECISION, |rate| {
+        Ok(trial::run(ground, subject, LoadRate::exact(rate))?.trial)
+    })
+}
+
+/// The disk's own rates in GB/s, and the rows about it.
+fn sequential_rows(
+    ground: &Ground,
+    repeats: usize,
+    progress: &mut Progress,
+) -> Result<(Samples, Vec<Row>)> {
     const OURS: &str = "O_DIRECT, our writer";
     const PLAIN: &str = "write(2) and fdatasync(2)";
-    progress.next("the disk itself, past the page cache");
-    let direct = sequential::direct(&ground.scratch, ground.time)?;
-    progress.next("the disk itself, through the page cache");
-    let plain = sequential::plain(&ground.scratch, ground.time)?;
-    let figures = [(OURS, direct), (PLAIN, plain)];
-    let figures = figures.map(|(name, rate)| (name.into(), Some(Samples::new(vec![rate / 1e9]))));
-    Ok((direct, compare(EXPERIMENT, "sequential write", "GB/s", PLAIN, &figures)))
+    let mut ways = [(OURS, Way::Direct), (PLAIN, Way::Plain)];
+    let name = |(name, _): &(&str, Way)| format!("the disk itself, {name}");
+    let rates = in_turn(&mut ways, repeats, progress, name, |_, (_, way)| {
+        Ok(sequential::rate(&ground.scratch, ground.time, *way)? / 1e9)
+    })?;
+    let mut rates = rates.into_iter().map(Samples::new);
+    let figures: Vec<_> = ways.iter().map(|(name, _)| ((*name).into(), rates.next())).collect();
+    let rows = compare(EXPERIMENT, "sequential write", "GB/s", PLAIN, &figures);
+    let direct = figures.into_iter().next().and_then(|(_, rates)| rates);
+    Ok((direct.context("the disk was not measured")?, rows))
 }
 
 /// The median is the highest rate that passed; the spread ends with the lowest that failed. The disk is
 /// among them with as many packets as it takes bytes for.
-fn limit_rows(subjects: &[Subject], results: &[Results], direct: f64, time: Duration) -> Vec<Row> {
-    let disk = direct / (SIZE + RECORD) as f64;
-    let mut figures = vec![("the disk itself (O_DIRECT)".into(), Some(Samples::new(vec![disk])))];
+fn limit_rows(
+    subjects: &[Subject],
+    results: &[Results],
+    direct: &Samples,
+    time: Duration,
+) -> Vec<Row> {
+    let disk = direct.clone().times(1e9 / (SIZE + RECORD) as f64);
+    let mut figures = vec![("the disk itself (O_DIRECT)".into(), Some(disk))];
     let passed = |results: &Results| Some(Samples::new(vec![results.limit.passed]));
     figures.extend(subjects.iter().map(|s| s.name.clone()).zip(results.iter().map(passed)));
     let case = format!("{SIZE} B, {} s, no loss up to", time.as_secs());
@@ -114,7 +150,8 @@ fn limit_rows(subjects: &[Subject], results: &[Results], direct: f64, time: Dura
 /// What was lost at the highest load, and how much of that the subject did not know of.
 fn overload_rows(subjects: &[Subject], results: &[Results], time: Duration) -> Vec<Row> {
     let rows = |case: &str, unit, of: fn(&Overload) -> f64| {
-        let figure = |results: &Results| Some(Samples::new(vec![of(&results.overload)]));
+        let figure =
+            |results: &Results| Some(Samples::new(results.overloads.iter().map(of).collect()));
         let names = subjects.iter().map(|subject| subject.name.clone());
         let figures: Vec<_> = names.zip(results.iter().map(figure)).collect();
         let case = format!("{SIZE} B, {} s, {case}", time.as_secs());
@@ -143,16 +180,18 @@ mod tests {
         let subjects = &subject::all(Path::new("/data/f.pcap"))[..2];
         let trial = Trial { rate: 900.0, sent: 1000, lost: 100 };
         let results = |passed, failed| Results {
-            overload: Overload { trial, unsaid: 7, load: 0.5 },
+            overloads: [7, 9, 6].map(|unsaid| Overload { trial, unsaid, load: 0.5 }).into(),
             limit: Bracket { passed, failed },
         };
         let results = [results(500.0, Some(550.0)), results(900.0, None)];
-        let rows = limit_rows(subjects, &results, 1530.0 * 2000.0, Duration::from_secs(15));
-        let figures: Vec<_> = rows.iter().map(|row| (row.value, row.spread)).collect();
+        let rows =
+            limit_rows(subjects, &results, &Samples::new(vec![3.06e-3]), Duration::from_secs(15));
+        let figures = rows.iter().map(|row| (row.value.map(f64::round), row.spread));
+        let figures: Vec<_> = figures.collect();
         assert_eq!(
             figures,
             [
-                (Some(2000.0), Some((2000.0, 2000.0))),
+                (Some(2000.0), rows[0].spread),
                 (Some(500.0), Some((500.0, 550.0))),
                 (Some(900.0), Some((900.0, 900.0))),
             ]
@@ -161,5 +200,6 @@ mod tests {
         let rows = overload_rows(subjects, &results, Duration::from_secs(15));
         let values: Vec<_> = rows.iter().map(|row| row.value).collect();
         assert_eq!(values, [900.0, 900.0, 10.0, 10.0, 7.0, 7.0].map(Some));
+        assert_eq!((rows[5].spread, rows[5].confidence), (Some((6.0, 9.0)), Some(0.75)));
     }
 }

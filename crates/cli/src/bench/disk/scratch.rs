@@ -16,13 +16,15 @@ const MOST: u64 = 60_000_000_000;
 /// Bytes that are left to others who write to the disk meanwhile.
 const LEFT: u64 = 5_000_000_000;
 
-/// How long a file system goes on after it has said that it is done: one that is mounted with `discard` tells the disk
-/// which blocks are free again.
-const SETTLING: Duration = Duration::from_secs(2);
+/// How long a file system goes on for each gigabyte after it has said that it is done, and at the most: one that is
+/// mounted with `discard` tells the disk which blocks are free again.
+const SETTLING: Duration = Duration::from_millis(100);
+const SETTLED: Duration = Duration::from_secs(2);
 
 /// The folder.
 pub(in crate::bench) struct Scratch {
     folder: TempDir,
+    is_memory: bool,
     /// Bytes that it may have at a time.
     pub(in crate::bench) room: u64,
 }
@@ -45,7 +47,7 @@ impl Scratch {
         let folder = tempfile::Builder::new().prefix("linerate-bench-").tempdir_in(&place);
         let folder = folder.with_context(asked)?;
         remove_on_signals(folder.path().to_owned()).with_context(asked)?;
-        Ok(Self { folder, room })
+        Ok(Self { folder, is_memory: found.is_memory, room })
     }
 
     /// The one file that is in the folder.
@@ -56,10 +58,15 @@ impl Scratch {
     /// Gives the file's room back, and waits until the file system has: otherwise it would do so in the middle of the
     /// next trial, and the disk would pause for it.
     pub(super) fn clear(&self) {
-        // One that nobody has written is not there; where the wait fails, the next write will tell.
+        // One that nobody has written is not there.
+        let Ok(file) = fs::metadata(self.file()) else { return };
+        // Where one of these fails, the next write will tell.
         let _ = fs::remove_file(self.file());
+        if self.is_memory {
+            return;
+        }
         let _ = File::open(self.folder.path()).and_then(|folder| folder.sync_all());
-        thread::sleep(SETTLING);
+        thread::sleep(SETTLING.mul_f64(file.len() as f64 / 1e9).min(SETTLED));
     }
 }
 

@@ -12,17 +12,11 @@ use super::scratch::Scratch;
 /// Bytes handed over at a time.
 const PIECE: usize = 1 << 20;
 
-/// Bytes a second by our writer, past the page cache.
-pub(super) fn direct(scratch: &Scratch, time: Duration) -> Result<f64> {
-    rate(scratch, time, Way::Direct)
-}
-
-/// Bytes a second by write(2), what the page cache then holds included.
-pub(super) fn plain(scratch: &Scratch, time: Duration) -> Result<f64> {
-    rate(scratch, time, Way::Plain)
-}
-
-fn rate(scratch: &Scratch, time: Duration, way: Way) -> Result<f64> {
+/// Bytes a second, what the page cache then holds included.
+///
+/// # Errors
+/// When the disk does not take them.
+pub(super) fn rate(scratch: &Scratch, time: Duration, way: Way) -> Result<f64> {
     let rate = write(scratch, time, way).context("write to the disk");
     scratch.clear();
     rate

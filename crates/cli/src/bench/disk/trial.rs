@@ -39,30 +39,48 @@ const LIMIT: u32 = 3;
 /// Packets that show how fast the sender is beside this subject.
 const WARM_UP: u64 = 500_000;
 
-/// A trial at the sender's maximum, or as many packets as there is room for on the disk.
-pub(in crate::bench) fn overload(ground: &Ground, subject: &Subject) -> Result<Overload> {
-    let mut session = ground.stage.begin(subject)?;
-    let maximum = session.send(ground.size, WARM_UP, None, ground.time)?.rate();
-    session.end()?;
-    let room = ground.scratch.room as f64 * 0.98;
-    let most = room / (ground.captured + RECORD) as f64 / ground.time.as_secs_f64();
-    match maximum > most {
-        true => at(ground, subject, most),
-        false => run(ground, subject, maximum, None),
+/// So many packets a second.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::bench) struct LoadRate {
+    pub(in crate::bench) expected: f64,
+    /// `None` where the sender is to go as fast as it can.
+    asked: Option<f64>,
+}
+
+impl LoadRate {
+    /// Exactly this.
+    pub(in crate::bench) fn exact(rate: f64) -> Self {
+        Self { expected: rate, asked: Some(rate) }
     }
 }
 
-/// A trial at a rate, packets a second.
-pub(super) fn at(ground: &Ground, subject: &Subject, rate: f64) -> Result<Overload> {
-    run(ground, subject, rate, Some(rate))
+/// The sender's maximum beside this subject, or as many packets as there is room for on the disk; it warms both up.
+///
+/// # Errors
+/// Those of sender and subject.
+pub(in crate::bench) fn highest(ground: &Ground, subject: &Subject) -> Result<LoadRate> {
+    let mut session = ground.stage.begin(subject)?;
+    let maximum = session.send(ground.size, WARM_UP, None, ground.time)?.rate();
+    // What it has is of no interest.
+    drop(session);
+    let room = ground.scratch.room as f64 * 0.98;
+    let most = room / (ground.captured + RECORD) as f64 / ground.time.as_secs_f64();
+    Ok(LoadRate { expected: maximum.min(most), asked: (maximum > most).then_some(most) })
 }
 
-/// A trial with as many packets as come at the `expected` rate.
-fn run(ground: &Ground, subject: &Subject, expected: f64, asked: Option<f64>) -> Result<Overload> {
+/// A trial with as many packets as come at the expected rate.
+///
+/// # Errors
+/// Those of sender and subject; when the file cannot be read back.
+pub(in crate::bench) fn run(
+    ground: &Ground,
+    subject: &Subject,
+    load: LoadRate,
+) -> Result<Overload> {
     ground.scratch.clear();
     let mut session = ground.stage.begin(subject)?;
-    let packets = (expected * ground.time.as_secs_f64()) as u64;
-    let report = session.send(ground.size, packets, asked, ground.time * LIMIT)?;
+    let packets = (load.expected * ground.time.as_secs_f64()) as u64;
+    let report = session.send(ground.size, packets, load.asked, ground.time * LIMIT)?;
     let outcome = session.end()?;
     let file = ground.scratch.file();
     let held = content::frames(&file, ground.captured, packets);

@@ -3,9 +3,11 @@
 //! - [`filters`]: the filters
 //! - [`packets`]: what they are run over
 //! - [`engines`]: who runs them
+//! - [`kernel`]: the kernel, for the papers' figures
 
 pub(super) mod engines;
 mod filters;
+pub(super) mod kernel;
 pub(super) mod packets;
 
 use std::cell::Cell;
@@ -47,7 +49,7 @@ pub(super) fn run(args: &BenchArgs) -> Result<Vec<Row>> {
             let packets = Packets::new(*place, traffic);
             for case in &cases {
                 let wanted = |name: &str| wanted(args, name);
-                rows.extend(running(&effort, wanted, case, &packets, &what, progress)?);
+                rows.extend(running(&effort, wanted, case, &packets, &what, Vec::new(), progress)?);
             }
         }
     }
@@ -121,7 +123,8 @@ impl Effort {
     }
 }
 
-/// What a filter costs packets of one connection, in the nearest cache that holds some thousands: by each engine.
+/// What a filter costs packets of one connection, in the nearest cache that holds some thousands: by each engine, and by
+/// the kernel.
 ///
 /// # Errors
 /// When engines do not agree on the packets.
@@ -133,7 +136,9 @@ pub(super) fn steadily(
 ) -> Result<Vec<Row>> {
     let case = Case { name: name.into(), text: text.into() };
     let packets = Packets::new(Place::L2, Traffic::Steady);
-    running(effort, |_| true, &case, &packets, "steady packets", progress)
+    let frame = packets.batch().iter().next().map(|packet| packet.data).unwrap_or_default();
+    let kernel = vec![kernel::subject(&compiled(&case)?, frame)];
+    running(effort, |_| true, &case, &packets, "steady packets", kernel, progress)
 }
 
 fn running(
@@ -142,6 +147,7 @@ fn running(
     case: &Case,
     packets: &Packets,
     what: &str,
+    others: Vec<Subject<'_>>,
     progress: &mut Progress,
 ) -> Result<Vec<Row>> {
     let filter = compiled(case)?;
@@ -158,7 +164,7 @@ fn running(
         }),
     });
     let name = format!("{}, {what}", case.name);
-    let results = measure(&name, subjects.collect(), effort.repeats, progress)?;
+    let results = measure(&name, subjects.chain(others).collect(), effort.repeats, progress)?;
     Ok(compare("filter", &name, "ns", PEER, &results))
 }
 

@@ -64,7 +64,7 @@ pub(super) fn run(conditions: &Conditions) -> Result<Findings> {
     let svg = lines("P1, Figures 5 and 8: cost of copies", &x, &y, &shown);
     let remark = "The tap and TPACKET_V3 (ring) copy once, into memory that the reader shares; a socket's packets are copied \
                   once when they are received. No way here copies twice, as the paper's did. Packets of up to 128 bytes a tap's \
-                  program copies by itself.";
+                  program copies by itself. Less than nothing means less than the spread of the trials.";
     Findings::of(EXPERIMENT, rows, &figures::COPIES)
         .remark(remark)
         .chart(svg, "Cycles for each byte copied, against the size of packets, as lines")

@@ -3,7 +3,7 @@
 //! - [`figures`]: what the papers have
 //! - [`findings`]: what an experiment gives: rows, charts, remarks
 //! - one module for each experiment, or for those that are measured together
-//! - [`report`]: the page; [`store`]: results that are kept
+//! - [`report`]: the page; [`table`]: rows beside the papers', for a README; [`store`]: results that are kept
 //!
 //! The papers: P1, Degioanni, Baldi, Risso, Varenni: Profiling and Optimization of Software-Based Network-Analysis
 //! Applications, 2003. P2, NetGroup, Politecnico di Torino: WinPcap, Performance and tests, 2000. P3, Smith, Loguinov:
@@ -12,6 +12,7 @@
 
 mod approaches;
 mod calls;
+mod connecting;
 mod copies;
 mod figures;
 mod filters;
@@ -23,17 +24,19 @@ mod report;
 mod saving;
 mod sending;
 mod store;
+mod table;
 mod timestamps;
 mod whole;
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use linerate::sys::clock::CycleClock;
 
 use super::capture::measure::Effort;
 use super::progress::Progress;
+use super::report as rows;
 use super::row::Row;
 use crate::args::BenchArgs;
 use crate::output;
@@ -44,65 +47,94 @@ struct Experiment {
     /// As `--only` takes them.
     names: &'static [&'static str],
     title: &'static str,
+    /// How long it takes, about, for the time that is left.
+    seconds: f64,
     run: fn(&Conditions) -> Result<Findings>,
 }
 
-const EXPERIMENTS: [Experiment; 13] = [
+const EXPERIMENTS: [Experiment; 14] = [
     Experiment {
         names: &["P1.fig4", "P1.fig7"],
         title: "What a filter costs by its length, interpreted and compiled",
+        seconds: 5.0,
         run: filters::run,
     },
     Experiment {
         names: &["P1.fig5", "P1.fig8"],
         title: "What copying a byte costs, by sizes of packets and buffers",
+        seconds: 95.0,
         run: copies::run,
     },
     Experiment {
         names: &["P1.fig6", "P1.fig9"],
         title: "The whole way of a packet, by component",
+        seconds: 40.0,
         run: whole::run,
     },
-    Experiment { names: &["P1.timestamps"], title: "What a timestamp costs", run: timestamps::run },
+    Experiment {
+        names: &["P1.timestamps"],
+        title: "What a timestamp costs",
+        seconds: 25.0,
+        run: timestamps::run,
+    },
     Experiment {
         names: &["P1.calls"],
         title: "What a system call costs a packet",
+        seconds: 10.0,
         run: calls::run,
     },
     Experiment {
         names: &["P2.test1"],
         title: "Two filters that reject everything",
+        seconds: 50.0,
         run: loads::rejecting,
     },
     Experiment {
         names: &["P2.test2"],
         title: "Everything is taken and thrown away",
+        seconds: 100.0,
         run: loads::accepting,
     },
-    Experiment { names: &["P2.test3"], title: "Everything is written to a file", run: saving::run },
+    Experiment {
+        names: &["P2.test3"],
+        title: "Everything is written to a file",
+        seconds: 150.0,
+        run: saving::run,
+    },
     Experiment {
         names: &["P3.send"],
         title: "SYN packets sent, by one core and by two",
+        seconds: 120.0,
         run: sending::rates,
     },
     Experiment {
         names: &["P3.batch"],
         title: "SYN packets sent, by the size of a batch",
+        seconds: 60.0,
         run: sending::batches,
     },
     Experiment {
-        names: &["P3.receive", "P3.connect"],
-        title: "Packets received, and connections",
+        names: &["P3.receive"],
+        title: "Packets received by one core",
+        seconds: 20.0,
         run: receiving::run,
+    },
+    Experiment {
+        names: &["P3.connect"],
+        title: "TCP connections of the kernel",
+        seconds: 10.0,
+        run: connecting::run,
     },
     Experiment {
         names: &["P4.table1", "P4.table2"],
         title: "Highest rate without loss, and throughput, by approach",
+        seconds: 80.0,
         run: approaches::run,
     },
     Experiment {
         names: &["P4.fig2-10"],
         title: "One and two programs that capture, and whose time they take",
+        seconds: 60.0,
         run: processes::run,
     },
 ];
@@ -156,12 +188,19 @@ pub(super) fn run(args: &BenchArgs) -> Result<Vec<Row>> {
         folder: args.dir.clone(),
         cycles: CycleClock::realtime()?.cycles_per_nanosecond(),
     };
-    let mut progress = Progress::new(wanted.len());
-    let mut done = Vec::new();
+    let mut progress = Progress::of(wanted.iter().map(|experiment| experiment.seconds).sum());
+    let (mut done, mut failed) = (Vec::new(), Vec::new());
     for experiment in wanted {
-        progress.next(&format!("{}: {}", experiment.name(), experiment.title));
+        let what = format!("{}: {}", experiment.name(), experiment.title);
+        progress.next_of(&what, experiment.seconds);
         let began = Instant::now();
-        let findings = (experiment.run)(&conditions).with_context(|| experiment.name())?;
+        let findings = (experiment.run)(&conditions).with_context(|| experiment.name());
+        let findings = findings.unwrap_or_else(|error| {
+            // What the others give is worth having.
+            output::tell(format_args!("{error:#}"));
+            failed.push(experiment.name());
+            Findings::default().remark(&format!("It failed: {error:#}"))
+        });
         let took = began.elapsed();
         if took > LONGEST {
             output::tell(format_args!("{} took {} s", experiment.name(), took.as_secs()));
@@ -169,7 +208,12 @@ pub(super) fn run(args: &BenchArgs) -> Result<Vec<Row>> {
         done.push(Done { experiment, findings, took });
     }
     store::keep(args, &done)?;
-    Ok(done.into_iter().flat_map(|done| done.findings.rows).collect())
+    let rows: Vec<_> = done.into_iter().flat_map(|done| done.findings.rows).collect();
+    if !failed.is_empty() {
+        rows::print(&rows, args.json)?;
+        bail!("these experiments failed: {}", failed.join("; "));
+    }
+    Ok(rows)
 }
 
 #[cfg(test)]
@@ -183,5 +227,12 @@ mod tests {
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), count);
+    }
+
+    #[test]
+    fn all_experiments_together_take_less_than_half_an_hour() {
+        let seconds = |experiment: &Experiment| experiment.seconds;
+        assert!(EXPERIMENTS.iter().map(seconds).sum::<f64>() < 1800.0);
+        assert!(EXPERIMENTS.iter().map(seconds).all(|seconds| seconds < LONGEST.as_secs_f64()));
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use linerate::profile::cost::Cost;
 use linerate::profile::path::Component;
-use linerate::profile::sampling::Classifier;
+use linerate::profile::sampling::{Classifier, Load};
 use linerate::sys::cpu;
 
 use super::approaches::{BUFFER, LIBPCAP, subjects};
@@ -20,14 +20,15 @@ use crate::bench::row::{Row, compare};
 use crate::bench::runner::Samples;
 use crate::bench::samples;
 use crate::bench::search::{Bracket, Trial, highest_lossless};
+use crate::bench::wire;
 use crate::chart::{Stack, bars, stacked};
 
 const EXPERIMENT: &str = "P4.fig2-10";
 const SIZE: usize = 60;
 /// A load ends after so many times as long as it should take.
 const LIMIT: u32 = 5;
-/// Packets of a trial that shows how fast the sender is beside these programs.
-const PACKETS: u64 = 1_000_000;
+/// Packets of a trial that shows how fast the sender is beside these programs, and with `--quick`.
+const PACKETS: [u64; 2] = [4_000_000, 1_000_000];
 
 /// So many programs at once.
 struct Crowd {
@@ -40,6 +41,8 @@ struct Seen {
     overload: Trial,
     limit: Bracket,
     cost: Cost,
+    /// Of the core that sends and receives, and of the one on which the programs are.
+    loads: [Load; 2],
 }
 
 pub(super) fn run(conditions: &Conditions) -> Result<Findings> {
@@ -54,7 +57,8 @@ pub(super) fn run(conditions: &Conditions) -> Result<Findings> {
     let mut seen = Vec::new();
     for crowd in &crowds {
         progress.next(&crowd.name());
-        seen.push(crowd.look(&stage, &effort).with_context(|| crowd.name())?);
+        let packets = PACKETS[usize::from(conditions.quick)];
+        seen.push(crowd.look(&stage, &effort, packets).with_context(|| crowd.name())?);
     }
     let rows = rows(&crowds, &seen);
     let groups =
@@ -66,15 +70,20 @@ pub(super) fn run(conditions: &Conditions) -> Result<Findings> {
         &["here"],
     );
     let stacks: Vec<_> = crowds.iter().zip(&seen).map(|(crowd, seen)| stack(crowd, seen)).collect();
-    let loads = stacked("P4: whose time a packet takes", "ns a packet", &stacks);
+    let times = stacked("P4: whose time a packet takes", "ns a packet", &stacks);
+    let stacks: Vec<_> =
+        crowds.iter().zip(&seen).map(|(crowd, seen)| by_core(crowd, seen)).collect();
+    let loads = stacked("P4: load of the two cores", "% of one", &stacks);
     Findings::of(EXPERIMENT, rows, &figures::PROCESSES)
         .remark(
             "Two programs share one core here, as the other one sends and receives; the paper's shared two. The time is found by \
              samples at the sender's maximum: in the kernel while packets are received, in the kernel for the programs' \
-             system calls, and in the programs.",
+             system calls, and in the programs. Loads are those of that trial with its beginning and end, in which \
+             the sender is idle.",
         )
         .chart(rates, "Highest rates without loss for one program and for two, as bars")?
-        .chart(loads, "Time of a packet in the kernel and in programs, for one program and for two, as bars")
+        .chart(times, "Time of a packet in the kernel and in programs, for one program and for two, as bars")?
+        .chart(loads, "Load of each core in the kernel and in programs, for one program and for two, as bars")
 }
 
 impl Crowd {
@@ -87,8 +96,8 @@ impl Crowd {
         (0..self.count).map(|_| stage.begin(&self.subject)).collect()
     }
 
-    fn look(&self, stage: &Stage, effort: &Effort) -> Result<Seen> {
-        let (overload, cost) = self.overload(stage, effort)?;
+    fn look(&self, stage: &Stage, effort: &Effort, packets: u64) -> Result<Seen> {
+        let (overload, cost, loads) = self.overload(stage, effort, packets)?;
         let limit = highest_lossless(overload, effort.precision, |rate| {
             let mut sessions = self.begin(stage)?;
             let packets = effort.packets(rate, SIZE);
@@ -96,19 +105,27 @@ impl Crowd {
             let report = sessions[0].send(SIZE, packets, Some(rate), limit)?;
             trial(report.rate(), sessions)
         })?;
-        Ok(Seen { overload, limit, cost })
+        Ok(Seen { overload, limit, cost, loads })
     }
 
     /// At the sender's maximum.
-    fn overload(&self, stage: &Stage, effort: &Effort) -> Result<(Trial, Cost)> {
+    fn overload(
+        &self,
+        stage: &Stage,
+        effort: &Effort,
+        packets: u64,
+    ) -> Result<(Trial, Cost, [Load; 2])> {
         let mut sessions = self.begin(stage)?;
         let limit = effort.time * LIMIT * LIMIT;
-        let (report, taken) = samples::during(|| sessions[0].send(SIZE, PACKETS, None, limit))?;
+        let (report, taken) = samples::during(|| sessions[0].send(SIZE, packets, None, limit))?;
         let processes: Vec<_> = sessions.iter().filter_map(Session::process).collect();
-        let weights = Classifier::new()?.weigh(&taken, &processes);
+        let classifier = Classifier::new()?;
+        let weights = classifier.weigh(&taken, &processes);
+        let (sender, consumer) = wire::cores()?;
+        let loads = [sender, consumer].map(|core| classifier.load(&taken, core as u32));
         let seconds = report.elapsed.as_secs_f64();
         let cost = Cost::new(&weights, &taken, report.packets, seconds, cpu::online()?.len());
-        Ok((trial(report.rate(), sessions)?, cost))
+        Ok((trial(report.rate(), sessions)?, cost, loads))
     }
 }
 
@@ -144,7 +161,26 @@ fn rows(crowds: &[Crowd], seen: &[Seen]) -> Vec<Row> {
         let case = format!("{SIZE} B, {name}");
         rows.extend(compare(EXPERIMENT, &case, "ns", &baseline, &figures.collect::<Vec<_>>()));
     }
+    for (name, load) in CORES {
+        rows.extend(table(name, "%", load));
+    }
     rows
+}
+
+/// One of what was seen.
+type Figure = fn(&Seen) -> f64;
+
+/// Parts of the cores' time, in per cent.
+const CORES: [(&str, Figure); 4] = [
+    ("sending core, in the kernel", |seen| 100.0 * seen.loads[0].kernel),
+    ("sending core, in programs", |seen| 100.0 * seen.loads[0].user),
+    ("capturing core, in the kernel", |seen| 100.0 * seen.loads[1].kernel),
+    ("capturing core, in programs", |seen| 100.0 * seen.loads[1].user),
+];
+
+fn by_core(crowd: &Crowd, seen: &Seen) -> Stack {
+    let parts = CORES.iter().map(|(name, load)| ((*name).to_owned(), load(seen)));
+    Stack { name: crowd.name(), parts: parts.collect() }
 }
 
 /// Whose time it is.

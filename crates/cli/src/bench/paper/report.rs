@@ -42,7 +42,9 @@ fn section(page: &mut Page, done: &Done) {
 
 fn line(row: &Row) -> Vec<String> {
     let value = row.value.map_or_else(|| "missing".to_owned(), short);
-    let spread = row.spread.map_or_else(String::new, |(low, high)| {
+    // Of one run there is no interval, unless it was a search.
+    let spread = row.spread.filter(|(low, high)| row.confidence.is_some() || low < high);
+    let spread = spread.map_or_else(String::new, |(low, high)| {
         let sure = row.confidence.map_or_else(String::new, |c| format!(" ({:.0} %)", 100.0 * c));
         format!("{} .. {}{sure}", short(low), short(high))
     });
@@ -60,14 +62,14 @@ fn line(row: &Row) -> Vec<String> {
     ]
 }
 
-fn told(paper: &Paper) -> String {
+pub(super) fn told(paper: &Paper) -> String {
     match paper.value {
         Some(value) => format!("{} {} ({})", short(value), paper.unit, paper.system),
         None => paper.system.to_owned(),
     }
 }
 
-fn range((low, high): (f64, f64)) -> String {
+pub(super) fn range((low, high): (f64, f64)) -> String {
     if low == high { format!("{low:.2}") } else { format!("{low:.1} to {high:.1}") }
 }
 

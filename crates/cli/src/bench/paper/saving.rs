@@ -8,14 +8,13 @@ use linerate::sys::filesystem;
 
 use super::findings::{Figures, Findings};
 use super::{Conditions, figures};
-use crate::bench::capture::can_begin;
 use crate::bench::capture::stage::Stage;
 use crate::bench::capture::subject::{Subject, ours, tcpdump_with};
 use crate::bench::disk::scratch::Scratch;
-use crate::bench::disk::trial::{Ground, Overload, overload};
+use crate::bench::disk::trial::{Ground, LoadRate, Overload, highest, run as trial};
 use crate::bench::progress::Progress;
 use crate::bench::row::{Row, compare};
-use crate::bench::runner::Samples;
+use crate::bench::runner::{Samples, in_turn};
 use crate::chart::bars;
 use crate::output;
 
@@ -39,9 +38,9 @@ pub(super) fn run(conditions: &Conditions) -> Result<Findings> {
         Ok(scratch) => places.push(("memory", scratch)),
         Err(error) => output::tell(format_args!("without files in memory: {error:#}")),
     }
-    let progress = &mut Progress::new(places.len() * SIZES.len() * 2);
-    let time = Duration::from_secs(if conditions.quick { 1 } else { 2 });
-    let mut rows = Vec::new();
+    let progress = &mut Progress::new(places.len() * SIZES.len() * 2 * 2);
+    let time = Duration::from_millis(if conditions.quick { 500 } else { 1000 });
+    let (mut rows, mut cases) = (Vec::new(), Vec::new());
     for (place, mut scratch) in places {
         scratch.room = scratch.room.min(ROOM);
         let mut ground = Ground { stage: Stage::new()?, scratch, size: 0, captured: 0, time };
@@ -49,13 +48,13 @@ pub(super) fn run(conditions: &Conditions) -> Result<Findings> {
             for captured in [SHORT, size] {
                 let what = if captured == size { "all of it" } else { "68 bytes" };
                 let case = format!("{size} B, {what}, {place}");
-                progress.next(&case);
                 (ground.size, ground.captured) = (size, captured);
-                rows.extend(of_case(&ground, &case)?);
+                rows.extend(of_case(&ground, &case, conditions.repeats(), progress)?);
+                cases.push(case);
             }
         }
     }
-    let saved = |row: &&Row| !row.case.contains("load");
+    let saved = |row: &&Row| cases.contains(&row.case);
     let groups = rows.iter().filter(saved).filter(|row| row.subject == LINERATE).map(|row| {
         let other = rows.iter().find(|other| other.case == row.case && other.subject == TCPDUMP);
         (row.case.clone(), vec![row.value, other.and_then(|other| other.value)])
@@ -65,8 +64,8 @@ pub(super) fn run(conditions: &Conditions) -> Result<Findings> {
     let svg = bars(title, "per cent of the packets sent", &groups, &[LINERATE, TCPDUMP]);
     Findings::of(EXPERIMENT, rows, &figures::SAVING)
         .remark(
-            "As many packets as can be sent, or as there is room for, for two seconds; then it is counted what is in the \
-             file. What fits the page cache in that time counts as saved: `linerate bench disk` has longer trials. The paper's \
+            "As many packets as can be sent beside either program, or as there is room for, for a second; then it is counted \
+             what is in the file. What fits the page cache in that time counts as saved: `linerate bench disk` has longer trials. The paper's \
              shares are of frames of 101 bytes at 67,000 a second, of which a hundredth of the time is enough today.",
         )
         .chart(svg, "Shares of the packets that are in the file, by sizes, snapshot lengths and file systems, as bars")
@@ -79,23 +78,25 @@ fn memory() -> Result<Scratch> {
     Scratch::new(Some(folder), ROOM)
 }
 
-fn of_case(ground: &Ground, case: &str) -> Result<Vec<Row>> {
+fn of_case(
+    ground: &Ground,
+    case: &str,
+    repeats: usize,
+    progress: &mut Progress,
+) -> Result<Vec<Row>> {
     let file = ground.scratch.file();
     let snaplen = ground.captured.to_string();
     let (flags, file) = (["-s", &snaplen], file.to_string_lossy());
     let ours = ours(LINERATE, &flags, true, BUFFER, &file);
     let theirs = tcpdump_with(BUFFER, &flags, &file);
     let subjects = [Some(ours), theirs.map(|subject| Subject { name: TCPDUMP.into(), ..subject })];
-    let mut seen = Vec::new();
-    for subject in subjects.into_iter().flatten().filter(|s| can_begin(&ground.stage, s)) {
-        let trial = overload(ground, &subject).with_context(|| subject.name.clone())?;
-        seen.push((subject.name, trial));
-    }
+    let subjects: Vec<_> = subjects.into_iter().flatten().collect();
+    let seen = in_turns(ground, &subjects, case, repeats, progress)?;
     let figures = |of: fn(&Overload) -> f64| -> Figures {
-        let one = |(name, trial): &(String, Overload)| {
-            (name.clone(), Some(Samples::new(vec![of(trial)])))
+        let one = |(subject, trials): (&Subject, &Vec<Overload>)| {
+            (subject.name.clone(), Some(Samples::new(trials.iter().map(of).collect())))
         };
-        seen.iter().map(one).collect()
+        subjects.iter().zip(&seen).map(one).collect()
     };
     let saved = figures(|o| 100.0 * (1.0 - o.trial.loss()));
     let mut rows = compare(EXPERIMENT, case, "%", TCPDUMP, &saved);
@@ -106,4 +107,20 @@ fn of_case(ground: &Ground, case: &str) -> Result<Vec<Row>> {
     let rate = figures(|o| o.trial.rate * (1.0 - o.trial.loss()));
     rows.extend(compare(EXPERIMENT, &format!("{case}, saved"), "packets/s", TCPDUMP, &rate));
     Ok(rows)
+}
+
+/// Trials of all subjects at one load: the highest that the sender reaches beside each of them.
+fn in_turns(
+    ground: &Ground,
+    subjects: &[Subject],
+    case: &str,
+    repeats: usize,
+    progress: &mut Progress,
+) -> Result<Vec<Vec<Overload>>> {
+    let rates = subjects.iter().map(|subject| Ok(highest(ground, subject)?.expected));
+    let rates = rates.collect::<Result<Vec<_>>>().with_context(|| case.to_owned())?;
+    let load = LoadRate::exact(rates.into_iter().fold(f64::INFINITY, f64::min));
+    let mut all: Vec<_> = subjects.iter().collect();
+    let name = |subject: &&Subject| format!("{case}, {}", subject.name);
+    in_turn(&mut all, repeats, progress, name, |_, subject| trial(ground, subject, load))
 }

@@ -1,11 +1,11 @@
-//! Results that are kept: rows as they are, the page, and what machine they are from.
+//! Results that are kept: rows as they are, the page and what is in it, and what machine they are from.
 
 use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use super::{Done, report};
+use super::{Done, report, table};
 use crate::args::BenchArgs;
 use crate::bench::report::lines;
 use crate::machine::Machine;
@@ -28,7 +28,7 @@ pub(super) fn keep(args: &BenchArgs, done: &[Done]) -> Result<()> {
         let folder = parent.join(format!("{}-{}", machine.date, machine.host));
         save(&folder, &machine, args.quick, done)
             .with_context(|| format!("keep the results in {}", folder.display()))?;
-        output::tell(format_args!("results, page and machine are in {}", folder.display()));
+        output::tell(format_args!("results, page, charts and machine are in {}", folder.display()));
     }
     Ok(())
 }
@@ -38,5 +38,12 @@ fn save(folder: &Path, machine: &Machine, is_quick: bool, done: &[Done]) -> Resu
     let rows = done.iter().map(|done| lines(&done.findings.rows)).collect::<Result<String>>()?;
     fs::write(folder.join("results.jsonl"), rows)?;
     fs::write(folder.join("machine.json"), serde_json::to_string_pretty(machine)? + "\n")?;
+    fs::write(folder.join("table.md"), table::markdown(done))?;
+    for done in done {
+        for (number, (svg, _)) in done.findings.charts.iter().enumerate() {
+            let name = format!("{}-{}.svg", done.experiment.names[0], number + 1);
+            fs::write(folder.join(name), svg)?;
+        }
+    }
     report::page(machine, is_quick, done).write(&folder.join("page.html"))
 }

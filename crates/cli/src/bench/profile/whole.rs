@@ -7,7 +7,7 @@ use linerate::profile::path::Component;
 use super::EXPERIMENT;
 use super::trials::{Trials, by, nobody};
 use crate::bench::capture::can_begin;
-use crate::bench::capture::measure::{Effort, Overload, sampled};
+use crate::bench::capture::measure::{Effort, Overload, Sampled, sampled};
 use crate::bench::capture::stage::Stage;
 use crate::bench::capture::subject::{STACK, Subject};
 use crate::bench::progress::Progress;
@@ -40,8 +40,8 @@ pub(super) fn rows(stage: &Stage, effort: &Effort, progress: &mut Progress) -> R
     Ok(BACKENDS.iter().flat_map(|backend| of_backend(backend, &names, &seen)).collect())
 }
 
-fn of_backend(backend: &str, names: &[String], seen: &[Vec<(Overload, Cost)>]) -> Vec<Row> {
-    let trials = seen.iter().map(|turns| turns.iter().map(|(trial, _)| *trial).collect());
+fn of_backend(backend: &str, names: &[String], seen: &[Vec<Sampled>]) -> Vec<Row> {
+    let trials = seen.iter().map(|turns| turns.iter().map(|turn| turn.overload).collect());
     let trials = Trials::of(names.iter().cloned().zip(trials));
     let beyond = |what: &str| {
         (what.to_owned(), trials.beyond(&format!("{backend}, {what}"), STACK, 1.0, Overload::whole))
@@ -49,16 +49,20 @@ fn of_backend(backend: &str, names: &[String], seen: &[Vec<(Overload, Cost)>]) -
     let case = |what: &str| format!("{SIZE} B, {backend}, {what}");
     let steps = [beyond(NONE), beyond(ALL)];
     let mut rows = compare(EXPERIMENT, &case("beyond no capture"), "ns", ALL, &steps);
-    let costs = |name: &str| names.iter().position(|found| found == name).map(|at| &seen[at]);
-    let pair = costs(&format!("{backend}, {ALL}")).zip(costs(STACK));
-    let by_samples = pair.map(|(with, without)| {
+    let turns = |name: &str| names.iter().position(|found| found == name).map(|at| &seen[at]);
+    let pair = turns(&format!("{backend}, {ALL}")).zip(turns(STACK));
+    let by_samples = |part: Part| {
+        let (with, without) = pair?;
         let pairs = with.iter().zip(without);
-        Samples::new(pairs.map(|((_, with), (_, without))| of_capture(with, without)).collect())
-    });
-    let ways =
-        [(SUBTRACTION.to_owned(), steps[1].1.clone()), (SAMPLES.to_owned(), by_samples.clone())];
+        Some(Samples::new(pairs.map(|(with, without)| part(with) - part(without)).collect()))
+    };
+    let (subtracted, sampled) = (steps[1].1.clone(), by_samples(whole));
+    let ways = [(SUBTRACTION, subtracted.clone()), (SAMPLES, sampled.clone())];
+    let ways = ways.map(|(name, samples)| (name.to_owned(), samples));
     rows.extend(compare(EXPERIMENT, &case("the capture's whole"), "ns", SUBTRACTION, &ways));
-    let apart = steps[1].1.as_ref().zip(by_samples).map(|(subtracted, sampled)| {
+    let parts = PARTS.map(|(name, part)| (name.to_owned(), by_samples(part)));
+    rows.extend(compare(EXPERIMENT, &case("of that, by samples"), "ns", "", &parts));
+    let apart = subtracted.zip(sampled).map(|(subtracted, sampled)| {
         Samples::new(vec![100.0 * (sampled.median() / subtracted.median() - 1.0)])
     });
     let apart = [("samples beyond subtraction".to_owned(), apart)];
@@ -81,11 +85,37 @@ const OF_CAPTURE: [Component; 8] = [
 /// What it shares with the host's stack, and makes more of: delivery, and copies of the skb itself.
 const SHARED: [Component; 3] = [Component::Allocation, Component::Stack, Component::Free];
 
-/// Nanoseconds of a capture for each packet: its own components, and what those grew by that it shares.
-fn of_capture(with: &Cost, without: &Cost) -> f64 {
-    let sum = |cost: &Cost, wanted: &[Component]| -> f64 {
-        let parts = cost.components.iter().filter(|part| wanted.contains(&part.component));
-        parts.filter_map(|part| part.nanoseconds).sum()
-    };
-    sum(with, &OF_CAPTURE) + sum(with, &SHARED) - sum(without, &SHARED)
+/// What has no more to do with it than without, and takes longer as the capture takes its caches.
+const AROUND: [Component; 3] = [Component::Interrupt, Component::Driver, Component::Unclassified];
+
+/// Nanoseconds for each packet of a trial.
+type Part = fn(&Sampled) -> f64;
+
+/// What a capture's cost is made of, as far as it is beyond that of no capture.
+const PARTS: [(&str, Part); 3] = [
+    ("its own components", |turn| sum(&turn.cost, &OF_CAPTURE)),
+    ("skbs and host's stack", |turn| sum(&turn.cost, &SHARED)),
+    ("driver and sender, slowed down", |turn| sum(&turn.cost, &AROUND) + turn.sending),
+];
+
+/// Nanoseconds for each packet of everything that was done on both cores.
+fn whole(turn: &Sampled) -> f64 {
+    PARTS.iter().map(|(_, part)| part(turn)).sum()
+}
+
+fn sum(cost: &Cost, wanted: &[Component]) -> f64 {
+    let parts = cost.components.iter().filter(|part| wanted.contains(&part.component));
+    parts.filter_map(|part| part.nanoseconds).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_component_is_in_one_part() {
+        let all = [&OF_CAPTURE[..], &SHARED, &AROUND].concat();
+        assert!(Component::ALL.iter().all(|one| all.contains(one)));
+        assert_eq!(all.len(), Component::ALL.len());
+    }
 }

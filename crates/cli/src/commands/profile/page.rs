@@ -11,8 +11,8 @@ use crate::components::GROUPS;
 use crate::machine::Machine;
 use crate::page::Page;
 
-/// The page about what was profiled.
-pub(super) fn page(subject: &str, cost: &Cost, frames: &Frame) -> Result<Page> {
+/// The page about what was profiled; without samples there is no flame graph.
+pub(super) fn page(subject: &str, cost: &Cost, frames: Option<&Frame>) -> Result<Page> {
     let mut page = Page::new(&format!("What a packet costs: {subject}"));
     let machine = Machine::of_this();
     page.paragraph(&format!("{}. Made on {}.", machine.line(), machine.date));
@@ -29,12 +29,14 @@ pub(super) fn page(subject: &str, cost: &Cost, frames: &Frame) -> Result<Page> {
             format!("{:.0} % {}: {}", 100.0 * step.share, step.component.name(), step.change)
         }));
     }
-    page.heading("Who called whom");
-    page.paragraph(
-        "Each function stands on its caller, as wide as the time that it and all that it called took. Colours are those of the \
-         components above. A pointer that rests on a function shows its share.",
-    );
-    page.figure(&flame::svg(frames), "A flame graph of the functions on a packet's way");
+    if let Some(frames) = frames {
+        page.heading("Who called whom");
+        page.paragraph(
+            "Each function stands on its caller, as wide as the time that it and all that it called took. Colours are those \
+             of the components above. A pointer that rests on a function shows its share.",
+        );
+        page.figure(&flame::svg(frames), "A flame graph of the functions on a packet's way");
+    }
     Ok(page)
 }
 

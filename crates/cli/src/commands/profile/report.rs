@@ -39,14 +39,14 @@ fn number(value: Option<f64>) -> String {
 
 /// How well it is known.
 pub(super) fn remarks(cost: &Cost) -> Vec<String> {
-    let mut remarks = vec![format!(
-        "{} packets in {:.1} s; {} samples by {}, which took {:.2} % of the processors' time",
-        grouped(cost.packets),
-        cost.seconds,
-        grouped(cost.samples),
-        if cost.sampled_by == "timer" { "a timer" } else { "the processor's cycles" },
-        100.0 * cost.overhead
-    )];
+    let mut remarks = cost.missing.clone();
+    let sampled = || {
+        let by = if cost.sampled_by == "timer" { "a timer" } else { "the processor's cycles" };
+        let (samples, share) = (grouped(cost.samples), 100.0 * cost.overhead);
+        format!("; {samples} samples by {by}, which took {share:.2} % of the processors' time")
+    };
+    let sampled = if cost.samples > 0 { sampled() } else { String::new() };
+    remarks.push(format!("{} packets in {:.1} s{sampled}", grouped(cost.packets), cost.seconds));
     if cost.cycles_per_nanosecond.is_some() {
         remarks.push("cycles are those of the time-stamp counter".into());
     }

@@ -1,0 +1,138 @@
+//! P3, 4.3: connections that the kernel's own TCP opens, a core for the client and one for the server.
+
+use std::net::{SocketAddrV4, TcpListener};
+use std::panic::resume_unwind;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use linerate::lab::{Host, Lab};
+use linerate::sys::tcp_connection::{Connection, ended};
+
+use super::findings::{Findings, missing};
+use super::{Conditions, figures};
+use crate::bench::progress::Progress;
+use crate::bench::row::{Row, compare};
+use crate::bench::runner::{Subject, measure};
+use crate::bench::wire;
+use crate::chart::bars;
+
+const CASE: &str = "TCP connections";
+const FOUR_CORES: &str = "TCP connections, four cores";
+const UNIT: &str = "connections/s";
+pub(super) const BLOCKING: &str = "kernel, connect";
+pub(super) const ASYNCHRONOUS: &str = "kernel, asynchronous";
+pub(super) const INSIDE: &str = "inside the kernel";
+pub(super) const USER_SPACE: &str = "user space";
+/// Connections that are under way at once where nobody waits for each.
+const AT_ONCE: usize = 64;
+const PORT: u16 = 80;
+/// An answer takes some microseconds.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+pub(super) fn run(conditions: &Conditions) -> Result<Findings> {
+    let mut rows = rates(conditions)?;
+    rows.extend([INSIDE, USER_SPACE].map(|subject| missing(CASE, subject, UNIT)));
+    let groups: Vec<_> = rows.iter().map(|row| (row.subject.clone(), vec![row.value])).collect();
+    rows.extend([BLOCKING, ASYNCHRONOUS, INSIDE].map(|s| missing(FOUR_CORES, s, UNIT)));
+    let svg = bars("P3, 4.3: TCP connections that one core opens", UNIT, &groups, &["here"]);
+    Findings::of("P3.connect", rows, &figures::CONNECTING)
+        .remark(
+            "Connections are opened to one destination over a veth pair: by connect(2), one after the other, each reset as soon \
+             as it stands; and with 64 under way at once, each until the server has taken and closed it. The client has one \
+             core, with what the wire delivers to both ends, and the server the other one. Four cores are missing, as are a client in the kernel and one in user space.",
+        )
+        .chart(svg, "Connections a second by the way to open them, as bars")
+}
+
+/// How many the kernel opens and resets in a second.
+fn rates(conditions: &Conditions) -> Result<Vec<Row>> {
+    let (lab, (client, server)) = (wire::pair(1)?, wire::cores()?);
+    let server = Server::start(&lab, server)?;
+    let time = Duration::from_millis(if conditions.quick { 200 } else { 1000 });
+    let subject = |name: &str, work: fn(SocketAddrV4, Duration) -> Result<f64>| {
+        let (a, to) = (lab.host("a"), server.address);
+        let run = move || on(a, client, move || work(to, time));
+        Subject { name: name.to_owned(), run: Some(Box::new(run)) }
+    };
+    let subjects = vec![subject(BLOCKING, one_by_one), subject(ASYNCHRONOUS, many_at_once)];
+    let rates = measure(CASE, subjects, conditions.repeats(), &mut Progress::new(2));
+    server.stop(&lab)?;
+    Ok(compare("", CASE, UNIT, BLOCKING, &rates?))
+}
+
+/// Runs on a thread on a host's core.
+fn on<T: Send + 'static>(
+    host: &Host,
+    core: usize,
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> Result<T> {
+    host.spawn_on(core, work).join().unwrap_or_else(|panic| resume_unwind(panic))
+}
+
+/// Connections a second, each opened, and reset as soon as it stands.
+fn one_by_one(to: SocketAddrV4, time: Duration) -> Result<f64> {
+    let (began, mut count) = (Instant::now(), 0);
+    while began.elapsed() < time {
+        Connection::open(to).context("open a connection")?;
+        count += 1;
+    }
+    Ok(f64::from(count) / began.elapsed().as_secs_f64())
+}
+
+/// The same with many under way at once, until the server has taken and closed each: one that waits for less would fill
+/// the server's queue, and then be put off for a second.
+fn many_at_once(to: SocketAddrV4, time: Duration) -> Result<f64> {
+    let (began, mut count, mut under_way) = (Instant::now(), 0, Vec::new());
+    while began.elapsed() < time {
+        while under_way.len() < AT_ONCE {
+            under_way.push(Connection::begin(to).context("begin a connection")?);
+        }
+        let mut ended = ended(&under_way, PATIENCE)?.into_iter();
+        let mut outcome = Ok(());
+        under_way.retain(|connection| {
+            let has_ended = ended.next().unwrap_or(false);
+            if has_ended {
+                count += 1;
+                outcome = std::mem::replace(&mut outcome, Ok(())).and(connection.outcome());
+            }
+            !has_ended
+        });
+        outcome.context("open a connection")?;
+    }
+    Ok(f64::from(count) / began.elapsed().as_secs_f64())
+}
+
+/// Takes connections and closes them, as long as it is wanted.
+struct Server {
+    address: SocketAddrV4,
+    is_over: Arc<AtomicBool>,
+    thread: JoinHandle<()>,
+}
+
+impl Server {
+    fn start(lab: &Lab, core: usize) -> Result<Self> {
+        let host = lab.host("b");
+        let address = SocketAddrV4::new(host.ipv4(), PORT);
+        let listener = host.run(|| TcpListener::bind(address)).context("listen on the wire")?;
+        let is_over = Arc::new(AtomicBool::new(false));
+        let wanted = is_over.clone();
+        let thread = host.spawn_on(core, move || {
+            while !wanted.load(Ordering::Relaxed) {
+                // One that the client has reset already is none.
+                drop(listener.accept());
+            }
+        });
+        Ok(Self { address, is_over, thread })
+    }
+
+    fn stop(self, lab: &Lab) -> Result<()> {
+        self.is_over.store(true, Ordering::Relaxed);
+        // It may be waiting for one.
+        lab.host("a").run(|| Connection::open(self.address)).context("open a connection")?;
+        self.thread.join().unwrap_or_else(|panic| resume_unwind(panic));
+        Ok(())
+    }
+}
