@@ -62,12 +62,20 @@ pub fn near(interface: &str) -> Option<Vec<usize>> {
 /// The numbers of the cores that are switched on; they may have gaps.
 ///
 /// # Errors
-/// When the process has no `/sys`.
+/// When the process has neither `/sys` nor `/proc`.
 pub fn online() -> Result<Vec<usize>> {
     let asked = || "ask which cores there are";
-    let list = fs::read_to_string("/sys/devices/system/cpu/online");
-    let list = list.map_err(|e| Error::system(asked(), e))?;
-    cores(&list).ok_or_else(|| Error::new(ErrorKind::Malformed, asked(), list))
+    if let Ok(list) = fs::read_to_string("/sys/devices/system/cpu/online") {
+        return cores(&list).ok_or_else(|| Error::new(ErrorKind::Malformed, asked(), list));
+    }
+    let table = fs::read_to_string("/proc/stat").map_err(|e| Error::system(asked(), e))?;
+    Ok(counted(&table))
+}
+
+/// The cores that have a line in `/proc/stat`: those that are switched on (proc_stat(5)).
+fn counted(table: &str) -> Vec<usize> {
+    let number = |line: &str| line.strip_prefix("cpu")?.split(' ').next()?.parse().ok();
+    table.lines().filter_map(number).collect()
 }
 
 /// The numbers in a list such as `0-3,8,10-11`; `None` when it is no such list, or empty.
@@ -97,6 +105,13 @@ mod tests {
     fn a_core_that_may_be_used_is_online() {
         let online = online().unwrap();
         assert!(allowed().unwrap().iter().all(|core| online.contains(core)));
+    }
+
+    #[test]
+    fn cores_are_those_of_which_there_is_a_count() {
+        let table = "cpu  9 0 1\ncpu0 4 0 1\ncpu3 5 0 0\nintr 7 8\nctxt 9\n";
+        assert_eq!(counted(table), [0, 3]);
+        assert!(!counted(&fs::read_to_string("/proc/stat").unwrap()).is_empty());
     }
 
     #[test]

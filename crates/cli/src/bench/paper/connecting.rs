@@ -1,4 +1,4 @@
-//! P3, 4.3: connections that the kernel's own TCP opens, a core for the client and one for the server.
+//! P3, 4.3: connections that the kernel's own TCP opens, a core for the client and one for the server; beside them ours.
 
 use std::net::{SocketAddrV4, TcpListener};
 use std::panic::resume_unwind;
@@ -12,12 +12,14 @@ use linerate::lab::{Host, Lab};
 use linerate::sys::tcp_connection::{Connection, ended};
 
 use super::findings::{Findings, missing};
-use super::{Conditions, figures};
+use super::{Conditions, figures, visiting};
 use crate::bench::progress::Progress;
 use crate::bench::row::{Row, compare};
-use crate::bench::runner::{Subject, measure};
+use crate::bench::runner::{Samples, Subject, measure};
+use crate::bench::search::Bracket;
 use crate::bench::wire;
 use crate::chart::bars;
+use crate::output;
 
 const CASE: &str = "TCP connections";
 const FOUR_CORES: &str = "TCP connections, four cores";
@@ -34,20 +36,25 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 pub(super) fn run(conditions: &Conditions) -> Result<Findings> {
     let mut rows = rates(conditions)?;
-    rows.extend([INSIDE, USER_SPACE].map(|subject| missing(CASE, subject, UNIT)));
+    rows.push(missing(CASE, INSIDE, UNIT));
     let groups: Vec<_> = rows.iter().map(|row| (row.subject.clone(), vec![row.value])).collect();
     rows.extend([BLOCKING, ASYNCHRONOUS, INSIDE].map(|s| missing(FOUR_CORES, s, UNIT)));
     let svg = bars("P3, 4.3: TCP connections that one core opens", UNIT, &groups, &["here"]);
     Findings::of("P3.connect", rows, &figures::CONNECTING)
         .remark(
-            "Connections are opened to one destination over a veth pair: by connect(2), one after the other, each reset as soon \
-             as it stands; and with 64 under way at once, each until the server has taken and closed it. The client has one \
-             core, with what the wire delivers to both ends, and the server the other one. Four cores are missing, as are a client in the kernel and one in user space.",
+            "Over a veth pair, a core for the client, with what the wire delivers to both ends, and one for the server. The kernel \
+             opens connections to one destination: by connect(2), one after the other, each reset as soon as it stands; and \
+             with 64 under way at once, each until the server has taken and closed it.",
+        )
+        .remark(
+            "`user space` is `linerate connect`, to ports of 16 addresses that `linerate mirror` answers for: SYN, SYN-ACK, ACK \
+             with a request, an answer, RST, at the highest rate at which all connections stand. Four cores are missing, as \
+             is a client in the kernel.",
         )
         .chart(svg, "Connections a second by the way to open them, as bars")
 }
 
-/// How many the kernel opens and resets in a second.
+/// How many the kernel opens and resets in a second, and how many ours.
 fn rates(conditions: &Conditions) -> Result<Vec<Row>> {
     let (lab, (client, server)) = (wire::pair(1)?, wire::cores()?);
     let server = Server::start(&lab, server)?;
@@ -60,7 +67,15 @@ fn rates(conditions: &Conditions) -> Result<Vec<Row>> {
     let subjects = vec![subject(BLOCKING, one_by_one), subject(ASYNCHRONOUS, many_at_once)];
     let rates = measure(CASE, subjects, conditions.repeats(), &mut Progress::new(2));
     server.stop(&lab)?;
-    Ok(compare("", CASE, UNIT, BLOCKING, &rates?))
+    let mut rates = rates?;
+    let limit = visiting::limit(conditions);
+    let limit = limit.map_err(|error| output::tell(format_args!("{USER_SPACE}: {error:#}"))).ok();
+    rates.push((USER_SPACE.into(), limit.map(|limit| Samples::new(vec![limit.passed]))));
+    let mut rows = compare("", CASE, UNIT, BLOCKING, &rates);
+    if let (Some(row), Some(Bracket { passed, failed })) = (rows.last_mut(), limit) {
+        row.spread = Some((passed, failed.unwrap_or(passed)));
+    }
+    Ok(rows)
 }
 
 /// Runs on a thread on a host's core.

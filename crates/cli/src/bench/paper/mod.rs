@@ -26,6 +26,7 @@ mod sending;
 mod store;
 mod table;
 mod timestamps;
+mod visiting;
 mod whole;
 
 use std::path::PathBuf;
@@ -121,8 +122,8 @@ const EXPERIMENTS: [Experiment; 14] = [
     },
     Experiment {
         names: &["P3.connect"],
-        title: "TCP connections of the kernel",
-        seconds: 10.0,
+        title: "TCP connections, by the kernel and in user space",
+        seconds: 40.0,
         run: connecting::run,
     },
     Experiment {
