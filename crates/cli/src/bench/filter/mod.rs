@@ -137,8 +137,9 @@ pub(super) fn steadily(
     let case = Case { name: name.into(), text: text.into() };
     let packets = Packets::new(Place::L2, Traffic::Steady);
     let frame = packets.batch().iter().next().map(|packet| packet.data).unwrap_or_default();
-    let kernel = vec![kernel::subject(&compiled(&case)?, frame)];
-    running(effort, |_| true, &case, &packets, "steady packets", kernel, progress)
+    let empty = Case { name: String::new(), text: String::new() };
+    let kernel = kernel::subject(&compiled(&case)?, &compiled(&empty)?, frame);
+    running(effort, |_| true, &case, &packets, "steady packets", vec![kernel], progress)
 }
 
 fn running(
