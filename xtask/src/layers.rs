@@ -19,11 +19,12 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("linerate-profile", &["base", "bpf", "sys"]),
     ("linerate-tcp", &["base"]),
     ("linerate-scan", &["base", "tcp", "transmit"]),
+    ("linerate-dns", &["base", "tcp"]),
     (
         "linerate",
         &[
             "base", "wire", "savefile", "bpf", "filter", "sys", "exec", "lab", "capture",
-            "transmit", "profile", "tcp", "scan",
+            "transmit", "profile", "tcp", "scan", "dns",
         ],
     ),
     ("linerate-cli", &["linerate"]),

@@ -9,6 +9,7 @@
 //! - [`capture`]: live interfaces and savefiles as sources of packets
 //! - [`transmit`]: templates of packets, pacing, and interfaces as sinks of packets
 //! - [`scan`]: stateless probes of many targets
+//! - [`dns`]: many questions of DNS at once
 //! - [`tcp`]: the client side of TCP in user space
 //! - [`savefile`]: pcap and pcapng, read and written
 //! - [`wire`]: what a packet's bytes mean, as text and as data
@@ -40,6 +41,7 @@
 pub use linerate_base as base;
 pub use linerate_bpf as bpf;
 pub use linerate_capture as capture;
+pub use linerate_dns as dns;
 pub use linerate_exec as exec;
 pub use linerate_filter as filter;
 pub use linerate_lab as lab;

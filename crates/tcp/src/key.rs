@@ -45,7 +45,12 @@ impl Key {
             }
             add(&end.port().to_be_bytes());
         }
-        Mac(self.0.hash(&input[..length]))
+        self.of(&input[..length])
+    }
+
+    /// The MAC of any bytes: of what is no flow, such as a question.
+    pub fn of(&self, bytes: &[u8]) -> Mac {
+        Mac(self.0.hash(bytes))
     }
 }
 

@@ -64,6 +64,11 @@ impl Blocklist {
         self.ipv4.is_empty() && self.ipv6.is_empty()
     }
 
+    /// True when an address is on it.
+    pub fn has(&self, address: IpAddr) -> bool {
+        self.contains(number(address), if address.is_ipv6() { 128 } else { 32 })
+    }
+
     /// True when an address, `width` bits wide, is on it.
     pub(crate) fn contains(&self, address: u128, width: u32) -> bool {
         let spans = if width == 128 { &self.ipv6 } else { &self.ipv4 };
@@ -137,10 +142,7 @@ mod tests {
     fn what_is_on_it_is_found_whatever_overlaps() {
         let text = "10.0.0.0/8\n9.0.0.0-10.0.0.7\n10.1.0.0/16\n2001:db8::/32\n";
         let list = Blocklist::parse(text, "f").unwrap();
-        let found = |address: &str| {
-            let address: IpAddr = address.parse().unwrap();
-            list.contains(number(address), if address.is_ipv6() { 128 } else { 32 })
-        };
+        let found = |address: &str| list.has(address.parse().unwrap());
         for blocked in ["9.0.0.0", "10.0.0.8", "10.255.255.255", "2001:db8:ffff::1"] {
             assert!(found(blocked), "{blocked}");
         }

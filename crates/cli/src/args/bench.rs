@@ -5,7 +5,7 @@ use clap::{Args, ValueEnum};
 /// Time us and the programs people use now, in one run on this machine.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  linerate bench compile\n  linerate bench read --json > read.json\n  linerate bench capture --quick --only tap\n  linerate bench send --quick --only live\n  linerate bench scan --quick\n  linerate bench profile --only timestamps\n  linerate bench paper --html paper.html\n  linerate bench paper --quick --only P1.fig6 --only P4"
+    after_help = "Examples:\n  linerate bench compile\n  linerate bench read --json > read.json\n  linerate bench capture --quick --only tap\n  linerate bench send --quick --only live\n  linerate bench scan --quick\n  linerate bench dns --quick\n  linerate bench profile --only timestamps\n  linerate bench paper --html paper.html\n  linerate bench paper --quick --only P1.fig6 --only P4"
 )]
 pub(crate) struct BenchArgs {
     /// What to time.
@@ -60,6 +60,8 @@ pub(crate) enum BenchName {
     /// Scanning by SYN on a wire between two network namespaces: how fast, and how many of the answers are seen, against
     /// zmap and masscan.
     Scan,
+    /// Asking questions of DNS on a wire between two network namespaces, against massdns, dnsperf and kxdpgun.
+    Dns,
     /// Capturing frames of 1514 bytes to a disk, 15 seconds at a time, against tcpdump, dumpcap and
     /// netsniff-ng; what is in the files counts. Writes 25 to 60 GB at a time, as the disk has room, to a
     /// folder that is removed.

@@ -6,6 +6,7 @@
 mod bench;
 mod capture;
 mod connect;
+mod dns;
 mod doctor;
 mod filter;
 mod interfaces;
@@ -25,6 +26,7 @@ mod survey;
 pub(crate) use bench::{BenchArgs, BenchName};
 pub(crate) use capture::{CaptureArgs, DirectionArg};
 pub(crate) use connect::{CloseArg, ConnectArgs, VisitFieldArg};
+pub(crate) use dns::{DnsArgs, DnsFieldArg};
 pub(crate) use doctor::DoctorArgs;
 pub(crate) use filter::FilterArgs;
 pub(crate) use interfaces::InterfacesArgs;
@@ -39,7 +41,7 @@ pub(crate) use scan::{FieldArg, ProbeArg, ScanArgs};
 pub(crate) use send::{Count, SendArgs};
 pub(crate) use simulate::{SimulateArg, SimulateArgs};
 pub(crate) use stat::StatArgs;
-pub(crate) use survey::{RowsArg, RunArgs, TargetArgs, WayArgs};
+pub(crate) use survey::{LeaveOutArgs, RowsArg, RunArgs, TargetArgs, WayArgs};
 
 use clap::{Parser, Subcommand, ValueEnum};
 
@@ -74,6 +76,7 @@ pub(crate) enum Command {
     Replay(Box<ReplayArgs>),
     Scan(Box<ScanArgs>),
     Connect(Box<ConnectArgs>),
+    Dns(Box<DnsArgs>),
     Mirror(MirrorArgs),
     Stat(StatArgs),
     Filter(FilterArgs),

@@ -19,6 +19,25 @@ pub(crate) struct TargetArgs {
     #[arg(short = 'f', long, value_name = "FILE")]
     pub(crate) targets_file: Vec<PathBuf>,
 
+    #[command(flatten)]
+    pub(crate) leave_out: LeaveOutArgs,
+
+    /// Do a part of the targets only: 1/4 is the first of four parts. All parts need the same --seed.
+    #[arg(long, value_name = "I/N", value_parser = shard, requires = "seed")]
+    pub(crate) shard: Option<Shard>,
+
+    /// Decides the order of targets; without it, chance does.
+    #[arg(long, value_name = "N", conflicts_with = "resume")]
+    pub(crate) seed: Option<u64>,
+
+    /// The targets' addresses: 203.0.113.0/24, 203.0.113.7, 203.0.113.1-203.0.113.9.
+    #[arg(value_name = "TARGETS", required_unless_present = "targets_file")]
+    pub(crate) targets: Vec<String>,
+}
+
+/// To whom nothing is sent.
+#[derive(Debug, Args)]
+pub(crate) struct LeaveOutArgs {
     /// Leave out addresses on this list, beside the reserved ones.
     #[arg(long, value_name = "FILE")]
     pub(crate) blocklist: Option<PathBuf>,
@@ -26,10 +45,6 @@ pub(crate) struct TargetArgs {
     /// Take reserved addresses, such as 10.0.0.0/8, too: for networks of your own.
     #[arg(long)]
     pub(crate) allow_reserved: bool,
-
-    /// The targets' addresses: 203.0.113.0/24, 203.0.113.7, 203.0.113.1-203.0.113.9.
-    #[arg(value_name = "TARGETS", required_unless_present = "targets_file")]
-    pub(crate) targets: Vec<String>,
 }
 
 /// By which way, from where, how fast.
@@ -60,17 +75,9 @@ pub(crate) struct WayArgs {
     pub(crate) on_real_network: bool,
 }
 
-/// Which part is done, in which order, and what is kept of it.
+/// What is kept of it.
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
-    /// Do a part of the targets only: 1/4 is the first of four parts. All parts need the same --seed.
-    #[arg(long, value_name = "I/N", value_parser = shard, requires = "seed")]
-    pub(crate) shard: Option<Shard>,
-
-    /// Decides the order of targets; without it, chance does.
-    #[arg(long, value_name = "N")]
-    pub(crate) seed: Option<u64>,
-
     /// Write answers to this file rather than to standard output.
     #[arg(short = 'o', long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
@@ -84,7 +91,7 @@ pub(crate) struct RunArgs {
     pub(crate) metadata: Option<PathBuf>,
 
     /// Go on where the run stopped whose --metadata and --output these are.
-    #[arg(long, requires = "metadata", requires = "output", conflicts_with = "seed")]
+    #[arg(long, requires = "metadata", requires = "output")]
     pub(crate) resume: bool,
 
     /// Who does this, and where to complain: an address or URL for the metadata.

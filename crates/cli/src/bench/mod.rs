@@ -18,6 +18,7 @@ mod behind;
 mod capture;
 mod compile;
 mod disk;
+mod dns;
 mod filter;
 mod paper;
 mod peer;
@@ -55,6 +56,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Outcome> {
         BenchName::Capture => capture::run(args)?,
         BenchName::Send => send::run(args)?,
         BenchName::Scan => scan::run(args)?,
+        BenchName::Dns => dns::run(args)?,
         BenchName::Disk => disk::run(args)?,
         BenchName::Profile => profile::run(args)?,
         BenchName::Paper => paper::run(args)?,

@@ -2,7 +2,6 @@
 
 mod fields;
 mod keeper;
-mod pace;
 mod plan;
 mod progress;
 mod wire;
@@ -21,10 +20,9 @@ use linerate::tcp::{Client, Counters};
 use linerate::transmit::sink;
 
 use self::keeper::{Keeper, Moment, State};
-use self::pace::Tempo;
 use self::plan::Plan;
 use self::progress::Progress;
-use super::survey::{self, Journal, Rows};
+use super::survey::{self, Journal, Rows, Tempo};
 use crate::args::ConnectArgs;
 use crate::exit::Outcome;
 use crate::output;
@@ -35,6 +33,8 @@ pub(crate) use self::wire::Wire;
 
 /// Moments that wait to be written, at most.
 const MOMENTS: usize = 64;
+/// Bytes of a SYN's frame: Ethernet's header, IP's, and TCP's with its options.
+const SYN: [usize; 2] = [14 + 20 + 40, 14 + 40 + 40];
 /// How long to wait for packets when nothing is due.
 const WAIT: Duration = Duration::from_millis(10);
 /// Visits are handed over to be written after this time, or when there are so many.
@@ -44,9 +44,9 @@ const MANY: usize = 4_096;
 const MOST_OVER: usize = 1 << 18;
 
 pub(super) fn run(args: &ConnectArgs) -> Result<Outcome> {
-    let mut journal = Journal::begin(&args.run)?;
+    let mut journal = Journal::begin(&args.run, args.whom.seed)?;
     let plan = Plan::new(args, journal.seed)?;
-    journal.describe(&args.run, &plan.targets)?;
+    journal.describe_targets(&args.run, &plan.targets, args.whom.shard)?;
     let interrupt = Interrupt::new()?;
     let requests = Requests::default();
     requests.watch(interrupt.clone())?;
@@ -228,7 +228,7 @@ impl Round<'_> {
         tempo.catch_up();
         let asked = wire.ask(|now| {
             let target = tempo.is_due().then(|| visitor.walk().next(now))??;
-            tempo.asked(target);
+            tempo.sent(SYN[usize::from(target.address.is_ipv6())]);
             let (local, port) = plan.doors.to(target);
             Some((local, port, (target.address, target.port).into()))
         })?;

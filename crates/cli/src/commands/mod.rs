@@ -3,6 +3,7 @@
 mod capture;
 pub(crate) mod connect;
 mod demo;
+mod dns;
 mod doctor;
 mod documents;
 mod filter;
@@ -35,6 +36,7 @@ pub(crate) fn run(command: Command) -> Result<Outcome> {
         Command::Replay(args) => replay::run(&args),
         Command::Scan(args) => scan::run(&args),
         Command::Connect(args) => connect::run(&args),
+        Command::Dns(args) => dns::run(&args),
         Command::Mirror(args) => mirror::run(&args),
         Command::Stat(args) => stat::run(&args),
         Command::Filter(args) => filter::run(&args),

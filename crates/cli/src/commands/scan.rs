@@ -61,9 +61,9 @@ impl Shared {
 }
 
 pub(super) fn run(args: &ScanArgs) -> Result<Outcome> {
-    let mut journal = Journal::begin(&args.run)?;
+    let mut journal = Journal::begin(&args.run, args.whom.seed)?;
     let plan = Plan::new(args, journal.seed)?;
-    journal.describe(&args.run, &plan.targets)?;
+    journal.describe_targets(&args.run, &plan.targets, args.whom.shard)?;
     let interrupt = Interrupt::new()?;
     let requests = Requests::default();
     requests.watch(interrupt.clone())?;

@@ -4,6 +4,7 @@ mod bench;
 mod capture;
 mod connect;
 mod disk;
+mod dns;
 mod doctor;
 mod documents;
 mod faults;

@@ -62,7 +62,7 @@ impl Plan {
         };
         Ok(Self {
             targets,
-            shard: args.run.shard.unwrap_or(Shard::WHOLE),
+            shard: args.whom.shard.unwrap_or(Shard::WHOLE),
             order,
             caps: Caps::new(args.per_host, args.per_network),
             client: Config {

@@ -4,8 +4,9 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use linerate::base::{Result, Sink, Source, Timestamp};
-use linerate::sys::clock::{self, CycleClock};
 use linerate::tcp::{Application, Client};
+
+use crate::commands::survey::Clock;
 
 /// SYNs that are handed over together.
 const BATCH: usize = 256;
@@ -82,18 +83,5 @@ impl Wire {
     /// What time it is.
     pub(crate) fn now(&mut self) -> Timestamp {
         self.clock.now()
-    }
-}
-
-/// The time of day: by the processor's counter, where it has one.
-struct Clock(Option<CycleClock>);
-
-impl Clock {
-    fn new() -> Self {
-        Self(CycleClock::realtime().ok())
-    }
-
-    fn now(&mut self) -> Timestamp {
-        Timestamp::from_nanos(self.0.as_mut().map_or_else(clock::realtime, CycleClock::now))
     }
 }

@@ -37,7 +37,7 @@ impl Plan {
         let (origin, sources) = origin(args, &targets, &outlet)?;
         let (first, last) = args.way.source_ports;
         let prober = Prober::new(kind, origin, first..=last, survey::key());
-        Ok(Self { targets, shard: args.run.shard.unwrap_or(Shard::WHOLE), prober, sources })
+        Ok(Self { targets, shard: args.whom.shard.unwrap_or(Shard::WHOLE), prober, sources })
     }
 
     /// What to capture: packets to owned addresses, or those to the host's that may be answers.

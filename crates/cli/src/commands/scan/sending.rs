@@ -5,14 +5,14 @@ use std::thread;
 use std::time::Instant;
 
 use anyhow::Result;
-use linerate::base::{Sink, Timestamp};
+use linerate::base::Sink;
 use linerate::scan::Target;
-use linerate::sys::clock::{self, CycleClock};
 use linerate::transmit::pacing::Pace;
 use linerate::transmit::{End, Supply, run_supply};
 
 use super::{LOOK, Plan, Shared};
 use crate::args::ScanArgs;
+use crate::commands::survey::Clock;
 
 /// Says whether somebody wants an end.
 type Stop<'a> = dyn Fn() -> bool + 'a;
@@ -67,8 +67,7 @@ struct Probes<'a> {
     position: u64,
     end: u64,
     next: Option<Target>,
-    /// The time of day, where the processor has a counter for it.
-    clock: Option<CycleClock>,
+    clock: Clock,
     /// Probes of this pass.
     sent: u64,
     /// Of the passes before.
@@ -85,7 +84,7 @@ impl<'a> Probes<'a> {
             position: shared.position.load(Ordering::Relaxed),
             end: plan.targets.count_in(plan.shard),
             next: None,
-            clock: CycleClock::realtime().ok(),
+            clock: Clock::new(),
             sent: 0,
             sent_before: shared.sent.load(Ordering::Relaxed),
         };
@@ -105,11 +104,6 @@ impl<'a> Probes<'a> {
         }
     }
 
-    fn now(&mut self) -> Timestamp {
-        let nanos = self.clock.as_mut().map_or_else(clock::realtime, CycleClock::now);
-        Timestamp::from_nanos(nanos)
-    }
-
     /// Tells how far it is.
     fn publish(&self) {
         self.shared.position.store(self.position, Ordering::Relaxed);
@@ -124,7 +118,7 @@ impl Supply for Probes<'_> {
 
     fn fill(&mut self, slot: &mut [u8]) -> usize {
         let Some(target) = self.next else { return 0 };
-        let now = self.now();
+        let now = self.clock.now();
         let length = self.plan.prober.write(target, now, slot);
         self.position += 1;
         self.sent += 1;

@@ -47,7 +47,7 @@ impl Journal {
     ///
     /// # Errors
     /// When the file cannot be read; of usage, when its run is complete.
-    pub(in super::super) fn begin(args: &RunArgs) -> Result<Self> {
+    pub(in super::super) fn begin(args: &RunArgs, seed: Option<u64>) -> Result<Self> {
         let path = args.metadata.clone();
         if let Some(path) = path.as_deref().filter(|_| args.resume) {
             let journal = Self::read(path)?;
@@ -56,7 +56,7 @@ impl Journal {
             }
             return Ok(journal);
         }
-        let seed = args.seed.unwrap_or_else(|| RandomState::new().build_hasher().finish());
+        let seed = seed.unwrap_or_else(|| RandomState::new().build_hasher().finish());
         Ok(Self { seed, path, started: now(), ..Self::default() })
     }
 
@@ -71,16 +71,34 @@ impl Journal {
     ///
     /// # Errors
     /// When the file cannot be written; of usage, when a run is to go on with other targets.
-    pub(in super::super) fn describe(&mut self, args: &RunArgs, targets: &Targets) -> Result<()> {
-        let part = args.shard.unwrap_or(Shard::WHOLE);
-        let (shard, fingerprint) = ((part.index + 1, part.of), targets.fingerprint());
+    pub(in super::super) fn describe_targets(
+        &mut self,
+        args: &RunArgs,
+        targets: &Targets,
+        part: Option<Shard>,
+    ) -> Result<()> {
+        let part = part.unwrap_or(Shard::WHOLE);
+        self.targets = targets.count_in(part);
+        self.describe(args, targets.fingerprint(), part)
+    }
+
+    /// Notes what stands for that which is done, and writes it.
+    ///
+    /// # Errors
+    /// When the file cannot be written; of usage, when a run is to go on with something else.
+    pub(in super::super) fn describe(
+        &mut self,
+        args: &RunArgs,
+        fingerprint: u64,
+        part: Shard,
+    ) -> Result<()> {
+        let shard = (part.index + 1, part.of);
         if args.resume && (self.fingerprint, self.shard) != (fingerprint, shard) {
             return Err(usage(
                 "--resume: these are other targets than those of the run that stopped",
             ));
         }
         (self.fingerprint, self.shard) = (fingerprint, shard);
-        self.targets = targets.count_in(part);
         self.version = env!("CARGO_PKG_VERSION").into();
         self.arguments = env::args().collect();
         self.contact = args.contact.clone();

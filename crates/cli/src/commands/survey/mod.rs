@@ -1,8 +1,10 @@
 //! What all commands have in common that go through many targets: whom they leave out, from where they send, what they
 //! write and keep.
 
+mod clock;
 mod journal;
 mod rows;
+mod tempo;
 
 use std::collections::hash_map::RandomState;
 use std::fs;
@@ -17,11 +19,13 @@ use linerate::transmit::pacing::Rate;
 use linerate::transmit::template::Surroundings;
 use linerate::transmit::{Backend, Blocklist, Outlet};
 
+pub(super) use clock::Clock;
 pub(super) use journal::Journal;
-pub(super) use rows::{Rows, target};
+pub(super) use rows::{Line, Rows, target};
+pub(super) use tempo::Tempo;
 
 use super::sending;
-use crate::args::{TargetArgs, WayArgs};
+use crate::args::{LeaveOutArgs, TargetArgs, WayArgs};
 use crate::exit::usage;
 use crate::output;
 use crate::patience::{SOON, with_a_word};
@@ -41,7 +45,7 @@ pub(super) fn outlet(way: &WayArgs) -> Result<Outlet> {
 /// # Errors
 /// When a file cannot be read, or no target is left; of usage, for words that name none.
 pub(super) fn targets(args: &TargetArgs, ports: &[(u16, u16)], seed: u64) -> Result<Targets> {
-    Ok(Targets::new(addresses(args)?, ports, &blocklist(args)?, seed)?)
+    Ok(Targets::new(addresses(args)?, ports, &blocklist(&args.leave_out)?, seed)?)
 }
 
 /// The targets' addresses. A bad one on the command line is a slip; one in a long list is told and left out.
@@ -68,7 +72,7 @@ fn addresses(args: &TargetArgs) -> Result<Addresses> {
 ///
 /// # Errors
 /// When the user's list cannot be read or understood.
-pub(super) fn blocklist(args: &TargetArgs) -> Result<Blocklist> {
+pub(super) fn blocklist(args: &LeaveOutArgs) -> Result<Blocklist> {
     // What the user's list has to say of itself, with its own lines' numbers.
     let own = sending::blocklist(args.blocklist.as_deref())?;
     if args.allow_reserved {

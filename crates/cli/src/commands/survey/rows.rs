@@ -85,7 +85,7 @@ fn name<F: ValueEnum>(field: &F) -> String {
 fn line<F: ValueEnum + Copy>(format: RowsArg, fields: &[F], value: impl Fn(F) -> Value) -> String {
     let fields = fields.iter();
     match format {
-        RowsArg::Csv => fields.map(|field| bare(&value(*field))).collect::<Vec<_>>().join(","),
+        RowsArg::Csv => fields.map(|field| cell(&value(*field))).collect::<Vec<_>>().join(","),
         RowsArg::Json => {
             let object: Map<_, _> = fields.map(|field| (name(field), value(*field))).collect();
             Value::Object(object).to_string()
@@ -93,13 +93,40 @@ fn line<F: ValueEnum + Copy>(format: RowsArg, fields: &[F], value: impl Fn(F) ->
     }
 }
 
-/// Without quotes; no value has commas or ends of lines.
+/// Without quotes.
 fn bare(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
         Value::String(text) => text.clone(),
+        Value::Array(values) => values.iter().map(bare).collect::<Vec<_>>().join("; "),
         other => other.to_string(),
     }
+}
+
+/// In quotes where there has to be any (RFC 4180 2). No value has ends of lines.
+fn cell(value: &Value) -> String {
+    let text = bare(value);
+    match text.contains([',', '"']) {
+        true => format!("\"{}\"", text.replace('"', "\"\"")),
+        false => text,
+    }
+}
+
+/// The values of a line of comma-separated ones.
+fn cells(line: &str) -> Vec<String> {
+    let mut cells = vec![String::new()];
+    let mut is_quoted = false;
+    let mut characters = line.chars().peekable();
+    while let Some(character) = characters.next() {
+        let cell = cells.last_mut().expect("there is one at least");
+        match character {
+            '"' if is_quoted && characters.next_if_eq(&'"').is_some() => cell.push('"'),
+            '"' => is_quoted = !is_quoted,
+            ',' if !is_quoted => cells.push(String::new()),
+            other => cell.push(other),
+        }
+    }
+    cells
 }
 
 /// A line that was written before: its values by their fields' names.
@@ -107,7 +134,7 @@ pub(in super::super) struct Line(HashMap<String, String>);
 
 impl Line {
     fn of_csv(names: &str, line: &str) -> Self {
-        Self(names.split(',').map(str::to_owned).zip(line.split(',').map(str::to_owned)).collect())
+        Self(names.split(',').map(str::to_owned).zip(cells(line)).collect())
     }
 
     fn of_json(line: &str) -> Self {
@@ -178,6 +205,14 @@ mod tests {
         {
             let found: Vec<_> = lines(&text, format).iter().filter_map(target).collect();
             assert_eq!(found, [expected], "{format:?}");
+        }
+    }
+
+    #[test]
+    fn commas_and_quotes_read_back() {
+        for text in ["plain", "a,b", "say \"a,b\"", "\"", ""] {
+            let line = format!("{},{}", cell(&json!(text)), cell(&json!([1, "x"])));
+            assert_eq!(cells(&line), [text, "1; x"], "{line}");
         }
     }
 

@@ -1,0 +1,226 @@
+//! What the flags mean together.
+
+use std::fs;
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use linerate::base::{LinkType, Timestamp};
+use linerate::capture::{self, Directions, Interrupt, MAX_SNAPLEN, Owned};
+use linerate::dns::{Asker, Candidates, Config, Limits, Manner, Streams};
+use linerate::tcp::{self, Key};
+use linerate::transmit::pacing::Rate;
+use linerate::transmit::template::Surroundings;
+use linerate::transmit::{Blocklist, Outlet, sink};
+
+use crate::args::DnsArgs;
+use crate::commands::survey;
+use crate::exit::usage;
+use crate::{compile, output};
+
+/// Whom to ask, from where, and how.
+pub(super) struct Plan {
+    servers: Vec<SocketAddr>,
+    outlet: Outlet,
+    /// Ours, one of each family that there are servers of.
+    sources: Vec<IpAddr>,
+    limits: Limits,
+}
+
+/// The port of servers (RFC 1035 4.2).
+const PORT: u16 = 53;
+/// Frames that can wait for the device.
+const SLOTS: usize = 512;
+/// Connections at once, at most.
+const CONNECTIONS: usize = 1 << 16;
+/// The longest answer over TCP takes so long.
+const LIFETIME: Duration = Duration::from_secs(10);
+
+impl Plan {
+    pub(super) fn new(args: &DnsArgs) -> Result<Self> {
+        let outlet = survey::outlet(&args.way)?;
+        let servers = servers(args, &survey::blocklist(&args.leave_out)?)?;
+        let families = [true, false].into_iter();
+        let families = families.filter(|v4| servers.iter().any(|server| server.is_ipv4() == *v4));
+        let sources =
+            families.map(|is_ipv4| source(args, &outlet, is_ipv4)).collect::<Result<_>>()?;
+        let limits = Limits {
+            server: interval("--per-server", args.per_server)?,
+            network: interval("--per-network", args.per_network)?,
+        };
+        Ok(Self { servers, outlet, sources, limits })
+    }
+
+    /// Who asks, and whom.
+    pub(super) fn asker(&self, args: &DnsArgs) -> Result<(Asker, Candidates)> {
+        let (first, last) = args.way.source_ports;
+        let mut asker = Asker::new(Config {
+            mac: self.outlet.mac(),
+            sources: self.sources.clone(),
+            ports: first..=last,
+            key: survey::key(),
+            manner: Manner {
+                recursion: !args.no_recursion,
+                udp_size: (args.udp_size > 512).then_some(args.udp_size),
+            },
+            limits: self.limits,
+            timeout: args.timeout,
+            attempts: args.retries + 1,
+            window: args.window as usize,
+            streams: !args.way.own.is_empty(),
+        });
+        let add = |server: &SocketAddr| -> Result<u32> {
+            Ok(asker.server(*server, survey::next_hop(&self.outlet, server.ip())?))
+        };
+        let all = self.servers.iter().map(add).collect::<Result<_>>()?;
+        Ok((asker, all))
+    }
+
+    /// Who asks over TCP: from owned addresses only, as the host would end the connections of its own.
+    pub(super) fn streams(&self, args: &DnsArgs, now: Timestamp) -> Result<Option<Streams>> {
+        if args.way.own.is_empty() {
+            return Ok(None);
+        }
+        let (first, last) = args.way.source_ports;
+        let mut locals = Vec::new();
+        for address in self.sources.iter().copied() {
+            let near = self.servers.iter().find(|server| server.is_ipv4() == address.is_ipv4());
+            let server = near.expect("there is an address for servers of a family only").ip();
+            let next_hop = survey::next_hop(&self.outlet, server)?;
+            locals.push(tcp::Local {
+                address,
+                ports: first..=last,
+                mac: self.outlet.mac(),
+                next_hop,
+            });
+        }
+        let config = tcp::Config {
+            connections: CONNECTIONS,
+            lifetime: LIFETIME,
+            mtu: (self.outlet.longest() - 14).min(1_500) as u16,
+            partial_checksums: true,
+            ..tcp::Config::new(locals, survey::key())
+        };
+        Ok(Some(Streams::new(config, now)?))
+    }
+
+    /// What to capture: packets to owned addresses, or those to the host's that may be answers.
+    pub(super) fn capture(&self, args: &DnsArgs, interrupt: Interrupt) -> Result<capture::Config> {
+        let mut config = capture::Config::new(&args.way.interface, interrupt);
+        config.link_type = Some(LinkType::ETHERNET);
+        config.promiscuous = false;
+        config.immediate = true;
+        config.direction = Directions::In;
+        if !args.way.own.is_empty() {
+            let own: Vec<_> = args.way.own.iter().map(|address| (*address).into()).collect();
+            config.owned = Some(Owned::new(&own)?);
+            return Ok(config);
+        }
+        let hosts: Vec<_> = self.sources.iter().map(|ip| format!("dst host {ip}")).collect();
+        let (first, last) = args.way.source_ports;
+        let text = format!("({}) and udp dst portrange {first}-{last}", hosts.join(" or "));
+        let options = compile::options(LinkType::ETHERNET, MAX_SNAPLEN);
+        config.filter = Some(compile::for_capture(&text, &options)?.filter);
+        Ok(config)
+    }
+
+    /// By which way to send.
+    pub(super) fn sink(args: &DnsArgs, longest: usize) -> sink::Config {
+        sink::Config {
+            interface: args.way.interface.clone(),
+            backend: survey::backend(&args.way),
+            queue: 0,
+            slots: SLOTS,
+            longest,
+            offloads: sink::Offloads::default(),
+        }
+    }
+
+    /// How many servers there are.
+    pub(super) fn count(&self) -> usize {
+        self.servers.len()
+    }
+}
+
+/// A number that stands for what is asked: a run that goes on has the same names and types.
+///
+/// # Errors
+/// When the file of names is not there.
+pub(super) fn fingerprint(args: &DnsArgs) -> Result<u64> {
+    let mut text = [&args.names[..], &args.types].concat().join("\n");
+    if let Some(path) = args.names_file.as_deref().filter(|path| path.as_os_str() != "-") {
+        let asked = || format!("read names from {}", path.display());
+        text += &format!("\n{}", fs::metadata(path).with_context(asked)?.len());
+    }
+    Ok(Key::new(*b"linerate's names").of(text.as_bytes()).0)
+}
+
+/// Our address of a family: an owned one, or else the host's.
+fn source(args: &DnsArgs, outlet: &Outlet, is_ipv4: bool) -> Result<IpAddr> {
+    let own = args.way.own.iter().find(|own| own.is_ipv4() == is_ipv4).copied();
+    let hosts = || match is_ipv4 {
+        true => outlet.ipv4().map(IpAddr::from),
+        false => outlet.ipv6().map(IpAddr::from),
+    };
+    let source = if args.way.own.is_empty() { hosts() } else { own };
+    let family = if is_ipv4 { "IPv4" } else { "IPv6" };
+    source.ok_or_else(|| usage(format!("there is no address of {family} to ask its servers from")))
+}
+
+/// The time between two queries.
+fn interval(flag: &str, rate: Rate) -> Result<Duration> {
+    match rate {
+        Rate::Unlimited => Ok(Duration::ZERO),
+        Rate::Frames(thousandths) => {
+            Ok(Duration::from_nanos(1_000_000_000_000 / thousandths.max(1)))
+        }
+        Rate::Bits(_) => Err(usage(format!("{flag}: queries are counted, not bits: 500, or max"))),
+    }
+}
+
+/// The servers on the command line and in the file, none of them blocked.
+fn servers(args: &DnsArgs, blocked: &Blocklist) -> Result<Vec<SocketAddr>> {
+    let mut servers = Vec::new();
+    for text in &args.servers {
+        let server = server(text);
+        let refuse = || {
+            usage(format!(
+                "--server: `{text}` is no address, as in 192.0.2.53 or [2001:db8::53]:53"
+            ))
+        };
+        servers.push(server.ok_or_else(refuse)?);
+    }
+    if let Some(path) = &args.servers_file {
+        let name = path.display();
+        let text = fs::read_to_string(path).with_context(|| format!("read servers from {name}"))?;
+        for (number, line) in (1..).zip(text.lines()) {
+            let entry = line.split('#').next().unwrap_or_default().trim();
+            match server(entry) {
+                Some(server) => servers.push(server),
+                None if entry.is_empty() => {}
+                None => output::tell(format_args!(
+                    "{name}: line {number}: `{entry}` is no address: left out"
+                )),
+            }
+        }
+    }
+    let count = servers.len();
+    servers.retain(|server| !blocked.has(server.ip()));
+    if servers.len() < count {
+        output::tell(format_args!(
+            "{} servers are reserved or blocked: left out",
+            count - servers.len()
+        ));
+    }
+    if servers.is_empty() {
+        return Err(usage(
+            "no server is left to be asked: reserved and blocked ones are left out; --allow-reserved takes reserved ones",
+        ));
+    }
+    Ok(servers)
+}
+
+fn server(text: &str) -> Option<SocketAddr> {
+    let bare = || text.parse::<IpAddr>().ok().map(|address| (address, PORT).into());
+    text.parse().ok().or_else(bare)
+}

@@ -1,0 +1,165 @@
+//! Messages (RFC 1035 4): queries written, responses read.
+
+use std::fmt::{self, Display};
+
+use domain::base::iana::Opcode;
+use domain::base::name::Label;
+use domain::base::{Message, ParsedName, ParsedRecord, Record as Parsed};
+use domain::rdata::AllRecordData;
+
+use crate::Question;
+use crate::question::Canonical;
+
+/// Bytes of a header.
+const HEADER: usize = 12;
+/// Bytes of the longest query: header, question, and the pseudo-record of EDNS.
+pub(crate) const LONGEST_QUERY: usize = HEADER + 255 + 4 + 11;
+
+/// How queries are asked.
+#[derive(Clone, Copy, Debug)]
+pub struct Manner {
+    /// Ask a resolver to find the answer, rather than a server for what it has.
+    pub recursion: bool,
+    /// Bytes of the longest datagram that is taken, told by EDNS (RFC 6891 6.2.3); `None`: without EDNS, which means 512.
+    pub udp_size: Option<u16>,
+}
+
+/// Writes a query to `slot`, and returns its length.
+pub(crate) fn write_query(slot: &mut [u8], id: u16, question: &Question, manner: Manner) -> usize {
+    let additional = u8::from(manner.udp_size.is_some());
+    slot[..2].copy_from_slice(&id.to_be_bytes());
+    slot[2..HEADER].copy_from_slice(&[manner.recursion.into(), 0, 0, 1, 0, 0, 0, 0, 0, additional]);
+    let length = HEADER + question.write(&mut slot[HEADER..]);
+    let Some(size) = manner.udp_size else { return length };
+    let [high, low] = size.to_be_bytes();
+    // RFC 6891 6.1.2: the root's name, OPT, the size, and no options.
+    let opt = [0, 0, 41, high, low, 0, 0, 0, 0, 0, 0];
+    slot[length..length + opt.len()].copy_from_slice(&opt);
+    length + opt.len()
+}
+
+/// A response to one question.
+#[derive(Clone, Copy, Debug)]
+pub struct Reply<'a> {
+    message: Message<&'a [u8]>,
+}
+
+/// A record of the wire, not read yet.
+type Unread<'a> = ParsedRecord<'a, &'a [u8]>;
+
+impl<'a> Reply<'a> {
+    /// The response in a datagram, and its question. `None` for what is no response to one question of the class IN.
+    pub(crate) fn parse(bytes: &'a [u8]) -> Option<(Self, Canonical)> {
+        let message = Message::from_octets(bytes).ok()?;
+        let header = message.header();
+        if !header.qr() || header.opcode() != Opcode::QUERY {
+            return None;
+        }
+        let question = message.sole_question().ok()?;
+        if question.qclass().to_int() != 1 {
+            return None;
+        }
+        let labels = question.qname().iter().map(Label::as_slice);
+        let rtype = question.qtype().to_int();
+        let canonical = Canonical::new(labels.filter(|label| !label.is_empty()), rtype);
+        Some((Self { message }, canonical))
+    }
+
+    /// The number that the query had.
+    pub(crate) fn id(&self) -> u16 {
+        self.message.header().id()
+    }
+
+    /// Its bytes.
+    pub fn size(&self) -> usize {
+        self.message.as_slice().len()
+    }
+
+    /// The name of its code: `NOERROR`, `NXDOMAIN`; a number where it has no name.
+    pub fn code(&self) -> impl Display + use<> {
+        self.message.opt_rcode()
+    }
+
+    /// What its code means for who asks.
+    pub fn verdict(&self) -> Verdict {
+        match self.message.header().rcode().to_int() {
+            0 | 3 => Verdict::Answer,
+            _ => Verdict::Refusal,
+        }
+    }
+
+    /// Less than there is to tell (RFC 2181 9).
+    pub fn is_truncated(&self) -> bool {
+        self.message.header().tc()
+    }
+
+    /// The server is responsible for the name.
+    pub fn is_authoritative(&self) -> bool {
+        self.message.header().aa()
+    }
+
+    /// True when all its records can be read.
+    pub(crate) fn is_sound(&self) -> bool {
+        self.sections().is_some()
+    }
+
+    fn sections(&self) -> Option<()> {
+        let (_, answer, authority, additional) = self.message.sections().ok()?;
+        for section in [answer, authority, additional] {
+            for record in section {
+                read(&record.ok()?)?;
+            }
+        }
+        Some(())
+    }
+
+    /// The records that answer; those behind one that cannot be read are left out.
+    pub fn answers(&self) -> impl Iterator<Item = Record<'_>> {
+        records(self.message.answer().ok())
+    }
+}
+
+/// What a response is good for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It answers: with records, or that there are none.
+    Answer,
+    /// The server does not answer; another one might.
+    Refusal,
+}
+
+fn records<'a>(
+    section: Option<impl Iterator<Item = Result<Unread<'a>, domain::base::wire::ParseError>>>,
+) -> impl Iterator<Item = Record<'a>> {
+    let unread = section.into_iter().flatten();
+    unread.map_while(|record| read(&record.ok()?).map(Record))
+}
+
+fn read<'a>(record: &Unread<'a>) -> Option<Known<'a>> {
+    record.to_any_record().ok()
+}
+
+type Known<'a> = Parsed<ParsedName<&'a [u8]>, AllRecordData<&'a [u8], ParsedName<&'a [u8]>>>;
+
+/// A record.
+#[derive(Clone, Debug)]
+pub struct Record<'a>(Known<'a>);
+
+impl Record<'_> {
+    /// Whose it is, without the final dot.
+    pub fn owner(&self) -> impl Display + '_ {
+        self.0.owner()
+    }
+
+    /// For how many seconds it may be kept.
+    pub fn ttl(&self) -> u32 {
+        self.0.ttl().as_secs()
+    }
+}
+
+impl Display for Record<'_> {
+    /// Its type and data, as master files have them (RFC 1035 5.1).
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.0.rtype(), self.0.data())
+    }
+}

@@ -1,0 +1,285 @@
+//! Questions against a mirror of which every address is a server, and against worse ones.
+
+use std::collections::HashSet;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use linerate_base::{Slots, Timestamp};
+use linerate_dns::{Asker, Config, Counters, Limits, Manner, Outcome, Question};
+use linerate_tcp::mirror::{Behaviour, Ending, Mirror};
+use proptest::prelude::*;
+
+const TIMEOUT: Duration = Duration::from_secs(1);
+/// Where a message begins in a frame of IPv4, and the UDP port of whom it is for.
+const MESSAGE: usize = 14 + 20 + 8;
+const SOURCE_PORT: usize = 14 + 20;
+
+fn at(millis: u64) -> Timestamp {
+    Timestamp::from_parts(1_000, 0) + Duration::from_millis(millis)
+}
+
+fn config() -> Config {
+    Config {
+        mac: [2; 6],
+        sources: vec!["10.0.0.1".parse().unwrap(), "fd00::1".parse().unwrap()],
+        ports: 61_000..=65_535,
+        key: [3; 16],
+        manner: Manner { recursion: true, udp_size: None },
+        limits: Limits::default(),
+        timeout: TIMEOUT,
+        attempts: 3,
+        window: 1_000,
+        streams: false,
+    }
+}
+
+fn asker() -> Asker {
+    Asker::new(config())
+}
+
+fn servers(asker: &mut Asker, addresses: &[&str]) -> linerate_dns::Candidates {
+    addresses.iter().map(|address| asker.server(address.parse().unwrap(), [4; 6])).collect()
+}
+
+fn question(number: u64) -> Question {
+    Question::new(&format!("n{number}.example"), 1).expect("a name")
+}
+
+/// All queries that may leave.
+fn queries(asker: &mut Asker, now: Timestamp) -> Vec<Vec<u8>> {
+    let mut slot = vec![0; asker.longest()];
+    let frames = std::iter::from_fn(|| {
+        let length = asker.write(now, &mut slot)?;
+        Some(slot[..length].to_vec())
+    });
+    frames.collect()
+}
+
+fn answer(query: &[u8]) -> Vec<u8> {
+    let mirror = Mirror::new(Behaviour {
+        mac: [4; 6],
+        ports: vec![],
+        answer: vec![],
+        ending: Ending::Fin,
+        one_of: 1,
+    });
+    let (mut region, mut lengths) = (vec![0; 2_000 * mirror.most()], Vec::new());
+    mirror.answer(query, &mut Slots::new(&mut region, 2_000, 0, &mut lengths));
+    region.truncate(lengths[0] as usize);
+    region
+}
+
+/// The same frame, without a checksum of UDP, changed.
+fn changed(frame: &[u8], change: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
+    let mut frame = frame.to_vec();
+    frame[MESSAGE - 2..MESSAGE].fill(0);
+    change(&mut frame);
+    frame
+}
+
+/// What was told, in words: tag, attempt, server, what came, `!` for the last time.
+fn hear(asker: &mut Asker, frame: &[u8], now: Timestamp) -> Vec<String> {
+    let mut told = Vec::new();
+    asker.hear(frame, now, &mut |event| told.push(words(event)));
+    told
+}
+
+fn expire(asker: &mut Asker, now: Timestamp) -> Vec<String> {
+    let mut told = Vec::new();
+    asker.expire(now, &mut |event| told.push(words(event)));
+    told
+}
+
+fn words(event: &linerate_dns::Event<'_>) -> String {
+    let came = match &event.outcome {
+        Outcome::Reply(reply, _) => {
+            let answers: Vec<_> = reply.answers().map(|record| record.to_string()).collect();
+            format!("{} {}", reply.code(), answers.join(" "))
+        }
+        Outcome::Malformed(_) => "malformed".into(),
+        Outcome::Silence => "silence".into(),
+    };
+    let end = if event.is_last { "!" } else { "" };
+    format!("{} {} {} {}{end}", event.tag, event.attempt, event.server, came.trim())
+}
+
+#[test]
+fn every_question_is_answered_once_by_either_family() {
+    for server in ["192.0.2.53:53", "[2001:db8::53]:53"] {
+        let mut asker = asker();
+        let whom = servers(&mut asker, &[server]);
+        for tag in 0..1_000 {
+            asker.ask(question(tag), tag, whom.clone());
+        }
+        assert_eq!((asker.room(), asker.is_idle()), (0, false));
+        let queries = queries(&mut asker, at(0));
+        assert_eq!(queries.len(), 1_000);
+        let mut told = HashSet::new();
+        for query in &queries {
+            told.extend(hear(&mut asker, &answer(query), at(5)));
+        }
+        let expected = (0..1_000).map(|tag| format!("{tag} 1 {server} NOERROR A 192.0.2.1!"));
+        assert_eq!(told, expected.collect());
+        assert!(asker.is_idle() && !asker.has_due(at(9_999)));
+        assert_eq!(expire(&mut asker, at(9_999)), [""; 0]);
+        // Nobody asked any more.
+        assert_eq!(hear(&mut asker, &answer(&queries[0]), at(6)), [""; 0]);
+        let counters =
+            Counters { sent: 1_000, answers: 1_000, unexpected: 1, ..Counters::default() };
+        assert_eq!(asker.counters(), counters);
+    }
+}
+
+#[test]
+fn numbers_and_ports_look_random_and_nobody_else_is_believed() {
+    let mut asker = asker();
+    let whom = servers(&mut asker, &["192.0.2.53:53"]);
+    (0..200).for_each(|tag| asker.ask(question(tag), tag, whom.clone()));
+    let queries = queries(&mut asker, at(0));
+    let ids: HashSet<_> = queries.iter().map(|q| q[MESSAGE..MESSAGE + 2].to_vec()).collect();
+    let ports: HashSet<_> =
+        queries.iter().map(|q| q[SOURCE_PORT..SOURCE_PORT + 2].to_vec()).collect();
+    assert!(ids.len() > 190 && ports.len() > 170, "{} {}", ids.len(), ports.len());
+    let good = answer(&queries[0]);
+    for forged in [
+        changed(&good, |frame| frame[MESSAGE] ^= 1),
+        changed(&good, |frame| frame[SOURCE_PORT + 3] ^= 1),
+        changed(&good, |frame| frame[SOURCE_PORT + 1] ^= 1),
+        // Another name; no response; no question; another class.
+        changed(&good, |frame| frame[MESSAGE + 13] = b'x'),
+        changed(&good, |frame| frame[MESSAGE + 2] &= 0x7f),
+        changed(&good, |frame| frame[MESSAGE + 5] = 0),
+        changed(&good, |frame| frame[MESSAGE + 12 + 12 + 3] = 3),
+    ] {
+        assert_eq!(hear(&mut asker, &forged, at(1)), [""; 0]);
+    }
+    let upper = changed(&good, |frame| frame[MESSAGE + 13].make_ascii_uppercase());
+    assert_eq!(hear(&mut asker, &upper, at(1)).len(), 1, "case is no difference");
+}
+
+#[test]
+fn who_is_silent_is_left_for_another_and_may_answer_late() {
+    let mut asker = asker();
+    let whom = servers(&mut asker, &["192.0.2.1:53", "192.0.2.2:53"]);
+    asker.ask(question(7), 7, whom);
+    let mut seen = Vec::new();
+    for attempt in 0..3 {
+        let now = at(1_000 * attempt);
+        let [query] = &queries(&mut asker, now)[..] else { panic!("one query") };
+        seen.push(query.clone());
+        assert_eq!(expire(&mut asker, now + TIMEOUT / 2), [""; 0]);
+        if attempt < 2 {
+            assert_eq!(expire(&mut asker, now + TIMEOUT).len(), 1);
+        }
+    }
+    let servers: Vec<_> = seen.iter().map(|query| query[30 + 3]).collect();
+    assert!(servers == [1, 2, 1] || servers == [2, 1, 2], "{servers:?}");
+    assert_ne!(seen[0][MESSAGE..MESSAGE + 2], seen[2][MESSAGE..MESSAGE + 2], "a new number");
+    let late = hear(&mut asker, &answer(&seen[0]), at(2_100));
+    assert_eq!(late, [format!("7 1 192.0.2.{}:53 NOERROR A 192.0.2.1!", servers[0])]);
+    assert!(asker.is_idle());
+    assert_eq!(expire(&mut asker, at(9_000)), [""; 0], "it was answered");
+}
+
+#[test]
+fn in_the_end_silence_is_told() {
+    let mut asker = asker();
+    let whom = servers(&mut asker, &["192.0.2.1:53"]);
+    asker.ask(question(7), 7, whom);
+    let mut told = Vec::new();
+    for second in 0..5 {
+        queries(&mut asker, at(1_000 * second));
+        told.extend(expire(&mut asker, at(1_000 * (second + 1))));
+    }
+    let silence = |attempt| format!("7 {attempt} 192.0.2.1:53 silence");
+    assert_eq!(told, [silence(1), silence(2), silence(3) + "!"]);
+    assert_eq!((asker.counters().sent, asker.counters().silent), (3, 3));
+    assert!(asker.is_idle());
+}
+
+#[test]
+fn who_refuses_and_who_makes_no_sense_is_left_for_another() {
+    let mut asker = asker();
+    let whom = servers(&mut asker, &["192.0.2.1:53", "192.0.2.2:53"]);
+    asker.ask(question(7), 7, whom);
+    let [query] = &queries(&mut asker, at(0))[..] else { panic!("one query") };
+    let refusal = changed(&answer(query), |frame| frame[MESSAGE + 3] |= 5);
+    let told = hear(&mut asker, &refusal, at(1));
+    assert!(told[0].contains("REFUSED") && !told[0].ends_with('!'), "{told:?}");
+    let [query] = &queries(&mut asker, at(2))[..] else { panic!("one query") };
+    // The record's name points to itself: RFC 1035 4.1.4 wants a prior name.
+    let end = MESSAGE + 12 + 12 + 4;
+    let looping = changed(&answer(query), |frame| frame[end + 1] = (end - MESSAGE) as u8);
+    let told = hear(&mut asker, &looping, at(3));
+    assert!(told[0].ends_with("malformed"), "{told:?}");
+    let [query] = &queries(&mut asker, at(4))[..] else { panic!("one query") };
+    let none = changed(&answer(query), |frame| frame[MESSAGE + 3] |= 3);
+    let told = hear(&mut asker, &none, at(5));
+    assert!(told[0].contains("NXDOMAIN") && told[0].ends_with('!'), "{told:?}");
+}
+
+#[test]
+fn a_question_that_is_under_way_waits_for_itself() {
+    let mut asker = asker();
+    let whom = servers(&mut asker, &["192.0.2.1:53"]);
+    asker.ask(question(7), 1, whom.clone());
+    asker.ask(question(7), 2, whom.clone());
+    asker.ask(question(7), 3, whom);
+    assert_eq!(asker.room(), 997);
+    for tag in 1..4 {
+        let [query] = &queries(&mut asker, at(0))[..] else { panic!("one query") };
+        let told = hear(&mut asker, &answer(query), at(1));
+        assert!(told[0].starts_with(&format!("{tag} 1 ")), "{told:?}");
+    }
+    assert_eq!((asker.room(), asker.is_idle()), (1_000, true));
+}
+
+#[test]
+fn limits_hold_queries_back() {
+    let limits = Limits { server: Duration::from_millis(100), network: Duration::ZERO };
+    let mut asker = Asker::new(Config { limits, ..config() });
+    let whom = servers(&mut asker, &["192.0.2.1:53"]);
+    (0..20).for_each(|tag| asker.ask(question(tag), tag, whom.clone()));
+    let counts: Vec<_> = (0..10).map(|step| queries(&mut asker, at(100 * step)).len()).collect();
+    assert_eq!(counts, [1; 10]);
+}
+
+#[test]
+fn edns_tells_the_size() {
+    let manner = Manner { recursion: false, udp_size: Some(1_232) };
+    let mut asker = Asker::new(Config { manner, ..config() });
+    let whom = servers(&mut asker, &["192.0.2.1:53"]);
+    asker.ask(question(7), 7, whom);
+    let query = queries(&mut asker, at(0)).remove(0);
+    assert_eq!(query[MESSAGE + 2..MESSAGE + 12], [0, 0, 0, 1, 0, 0, 0, 0, 0, 1]);
+    assert!(query.ends_with(&[0, 0, 41, 4, 208, 0, 0, 0, 0, 0, 0]));
+}
+
+proptest! {
+    #[test]
+    fn nothing_panics_and_no_other_question_is_answered(
+        damage in prop::collection::vec((0..80_usize, any::<u8>()), 0..6), cut in 0..80_usize,
+    ) {
+        let mut asker = asker();
+        let whom = servers(&mut asker, &["192.0.2.1:53"]);
+        asker.ask(question(7), 7, whom);
+        let query = queries(&mut asker, at(0)).remove(0);
+        let good = answer(&query);
+        let mut frame = changed(&good, |frame| {
+            for (place, byte) in damage {
+                if let Some(hit) = frame.get_mut(MESSAGE + place) {
+                    *hit = byte;
+                }
+            }
+        });
+        frame.truncate(frame.len() - cut.min(frame.len() - MESSAGE));
+        let mut told = Vec::new();
+        asker.hear(&frame, at(1), &mut |event| {
+            told.push((words(event), event.server));
+        });
+        if let Some((_, server)) = told.first() {
+            prop_assert_eq!(frame[MESSAGE..MESSAGE + 2].to_vec(), query[MESSAGE..MESSAGE + 2].to_vec());
+            prop_assert_eq!(*server, "192.0.2.1:53".parse::<SocketAddr>().unwrap());
+        }
+    }
+}
