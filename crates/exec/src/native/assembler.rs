@@ -61,6 +61,9 @@ pub(super) struct Assembler {
     jumps: Vec<(usize, Label)>,
 }
 
+/// A place in the code, at a distance that is left open, as that of a jump is.
+const HERE: Memory = Amode::RipRelative { target: DeferredTarget::None };
+
 /// The memory at `base + offset`.
 pub(super) fn at(base: u8, offset: i32) -> Memory {
     let simm32 = AmodeOffsetPlusKnownOffset { simm32: AmodeOffset::new(offset), offset: None };
@@ -113,10 +116,19 @@ impl Assembler {
 
     /// Brings the address of a label to a register.
     pub(super) fn locate(&mut self, register: u8, label: Label) {
-        // The distance is left open, as that of a jump is.
-        let target = DeferredTarget::None;
-        self.push(inst::leaq_rm::new(register, Amode::RipRelative { target }));
+        self.push(inst::leaq_rm::new(register, HERE));
         self.jumps.push((self.code.len(), label));
+    }
+
+    /// Brings the vector at a label, which is [aligned](Self::align), to a vector register.
+    pub(super) fn load(&mut self, register: u8, label: Label) {
+        self.push(inst::movdqa_a::new(register, HERE));
+        self.jumps.push((self.code.len(), label));
+    }
+
+    /// Goes on at a multiple of a vector's bytes.
+    pub(super) fn align(&mut self) {
+        self.code.resize(self.code.len().next_multiple_of(16), 0);
     }
 
     /// Puts words here, which nobody must come to.

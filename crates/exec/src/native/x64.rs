@@ -54,6 +54,37 @@ impl Known {
     }
 }
 
+/// Numbers in vectors, the first of them again where there are none left.
+struct Row {
+    /// Of 16 bits each, not 32.
+    are_halves: bool,
+    vectors: Vec<[u32; 4]>,
+}
+
+impl Row {
+    /// With so many numbers as the first, one way to guess is worth the vectors; with more vectors than the second
+    /// other ways are better.
+    const WORTH: usize = 6;
+    const MOST: usize = 4;
+
+    /// The numbers, of which those that are compared have no bits but in the mask; `None` where other ways are better.
+    fn of(numbers: &[u32], mask: u32) -> Option<Self> {
+        let are_halves = mask <= 0xffff && numbers.iter().all(|number| *number <= 0xffff);
+        let each = if are_halves { 8 } else { 4 };
+        if !(Self::WORTH..=Self::MOST * each).contains(&numbers.len()) {
+            return None;
+        }
+        let vector = |numbers: &[u32]| {
+            let number = |at: usize| *numbers.get(at).unwrap_or(&numbers[0]);
+            std::array::from_fn(|at| match are_halves {
+                true => number(2 * at) | number(2 * at + 1) << 16,
+                false => number(at),
+            })
+        };
+        Some(Self { are_halves, vectors: numbers.chunks(each).map(vector).collect() })
+    }
+}
+
 /// A bit for each number from the lowest of a set on.
 struct Table {
     lowest: u32,
@@ -86,6 +117,8 @@ struct Compiler<'a> {
     code: Assembler,
     /// Tables that are looked into, and where they will be.
     tables: Vec<(Label, Table)>,
+    /// Vectors of numbers, and where they will be.
+    vectors: Vec<(Label, [u32; 4])>,
     /// Of the nodes, then of those who are kept and of those who are not.
     labels: Vec<Label>,
     /// What is known of packets that come to a node; `None` where nobody does.
@@ -99,8 +132,15 @@ pub(super) fn assemble(plan: &Plan) -> Option<Vec<u8>> {
     let mut code = Assembler::default();
     let labels: Vec<_> = (0..plan.nodes().len() + 2).map(|_| code.label()).collect();
     let known = vec![None; labels.len()];
-    let mut compiler =
-        Compiler { plan, code, tables: Vec::new(), labels, known, now: Known::default() };
+    let mut compiler = Compiler {
+        plan,
+        code,
+        tables: Vec::new(),
+        vectors: Vec::new(),
+        labels,
+        known,
+        now: Known::default(),
+    };
     compiler.function()?;
     Some(compiler.code.finish())
 }
@@ -128,6 +168,11 @@ impl Compiler<'_> {
             self.code.bind(label);
             self.code.push(inst::movl_oi::new(EAX, kept));
             self.code.push(inst::retq_zo::new());
+        }
+        self.code.align();
+        for (label, vector) in mem::take(&mut self.vectors) {
+            self.code.bind(label);
+            self.code.words(&vector);
         }
         for (label, table) in mem::take(&mut self.tables) {
             self.code.bind(label);
@@ -191,12 +236,16 @@ impl Compiler<'_> {
                     (Value::Load(load), Check::Equal(number)) => {
                         self.field(load, mask, *number, then, otherwise, id)?;
                     }
-                    _ => {
+                    (read, _) => {
+                        let reach = match read {
+                            Value::Load(load) => u32::MAX >> (32 - 8 * load.width.bytes()),
+                            _ => u32::MAX,
+                        };
                         self.value(value, 0)?;
                         if mask != u32::MAX {
                             self.code.push(inst::andl_mi::new(EAX, mask));
                         }
-                        self.check(check, then, otherwise, id);
+                        self.check(check, mask & reach, then, otherwise, id);
                     }
                 }
             }
@@ -225,8 +274,8 @@ impl Compiler<'_> {
         self.code.branch(condition, then, otherwise, self.following(id));
     }
 
-    /// Compares the number in `eax`.
-    fn check(&mut self, check: &Check, then: Target, otherwise: Target, id: usize) {
+    /// Compares the number in `eax`, which has no bits but in the mask.
+    fn check(&mut self, check: &Check, mask: u32, then: Target, otherwise: Target, id: usize) {
         match check {
             Check::Equal(number) => {
                 self.code.push(inst::cmpl_mi::new(EAX, *number));
@@ -237,9 +286,10 @@ impl Compiler<'_> {
                 self.code.push(inst::cmpl_mi::new(EAX, high - low));
                 self.part(Condition::BelowOrEqual, then, otherwise, id);
             }
-            Check::Among(numbers) => match Table::of(numbers) {
-                Some(table) => self.in_table(table, then, otherwise, id),
-                None => {
+            Check::Among(numbers) => match (Row::of(numbers, mask), Table::of(numbers)) {
+                (Some(row), _) => self.in_row(&row, then, otherwise, id),
+                (None, Some(table)) => self.in_table(table, then, otherwise, id),
+                (None, None) => {
                     self.lead(then);
                     self.lead(otherwise);
                     let (then, otherwise) = (self.label(then), self.label(otherwise));
@@ -250,7 +300,34 @@ impl Compiler<'_> {
         }
     }
 
-    /// One look instead of several, each of which the processor would have to guess.
+    /// Compares with all numbers at once: one way for the processor to guess instead of many.
+    fn in_row(&mut self, row: &Row, then: Target, otherwise: Target, id: usize) {
+        const NUMBER: u8 = 0;
+        const FOUND: u8 = 1;
+        const NEXT: u8 = 2;
+        self.code.push(inst::movd_a::new(NUMBER, EAX));
+        if row.are_halves {
+            self.code.push(inst::pshuflw_a::new(NUMBER, NUMBER, 0));
+        }
+        self.code.push(inst::pshufd_a::new(NUMBER, NUMBER, 0));
+        for (at, vector) in row.vectors.iter().enumerate() {
+            let (to, label) = (if at == 0 { FOUND } else { NEXT }, self.code.label());
+            self.code.load(to, label);
+            self.vectors.push((label, *vector));
+            match row.are_halves {
+                true => self.code.push(inst::pcmpeqw_a::new(to, NUMBER)),
+                false => self.code.push(inst::pcmpeqd_a::new(to, NUMBER)),
+            }
+            if to != FOUND {
+                self.code.push(inst::por_a::new(FOUND, to));
+            }
+        }
+        self.code.push(inst::pmovmskb_rm::new(ECX, FOUND));
+        self.code.push(inst::testl_mr::new(ECX, ECX));
+        self.part(Condition::NotEqual, then, otherwise, id);
+    }
+
+    /// One look instead of many comparisons.
     fn in_table(&mut self, table: Table, then: Target, otherwise: Target, id: usize) {
         let (outside, words) = (self.label(otherwise), self.code.label());
         self.code.push(inst::subl_mi::new(EAX, table.lowest));
