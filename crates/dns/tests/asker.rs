@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use linerate_base::{Slots, Timestamp};
 use linerate_dns::{Asker, Config, Counters, Limits, Manner, Outcome, Question};
-use linerate_tcp::mirror::{Behaviour, Ending, Mirror};
+use linerate_tcp::mirror::{Answer, Behaviour, Ending, Mirror};
 use proptest::prelude::*;
 
 const TIMEOUT: Duration = Duration::from_secs(1);
@@ -59,7 +59,7 @@ fn answer(query: &[u8]) -> Vec<u8> {
     let mirror = Mirror::new(Behaviour {
         mac: [4; 6],
         ports: vec![],
-        answer: vec![],
+        answer: Answer::Bytes(vec![]),
         ending: Ending::Fin,
         one_of: 1,
     });

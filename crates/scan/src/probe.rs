@@ -342,7 +342,7 @@ fn micros(time: Timestamp) -> u32 {
 mod tests {
     use super::*;
     use linerate_base::Slots;
-    use linerate_tcp::mirror::{Behaviour, Ending, Mirror};
+    use linerate_tcp::mirror::{Answer, Behaviour, Ending, Mirror};
     use proptest::prelude::*;
 
     fn prober(kind: Kind) -> Prober {
@@ -373,7 +373,7 @@ mod tests {
         let mirror = Mirror::new(Behaviour {
             mac: [4; 6],
             ports: vec![80],
-            answer: vec![],
+            answer: Answer::Bytes(vec![]),
             ending: Ending::Fin,
             one_of: 1,
         });

@@ -4,7 +4,9 @@
 //! address; to echo requests with their echo. What it sends depends on the frame before it alone, so it never sends again by
 //! itself: on a wire that loses frames, a client sees what a server that vanishes looks like.
 
-use std::net::{IpAddr, SocketAddr};
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use etherparse::IpNumber;
 use linerate_base::Slots;
@@ -24,6 +26,25 @@ pub enum Ending {
     None,
 }
 
+/// What a server says.
+#[derive(Clone, Debug)]
+pub enum Answer {
+    /// These bytes, whoever it is.
+    Bytes(Vec<u8>),
+    /// What a peer of Gnutella says that has no room, and names others.
+    Peers(Peers),
+}
+
+/// A network of peers, at all addresses of some ranges. Each names the one behind it, so that all are found from any one, and
+/// others that look random, so that they are found soon.
+#[derive(Clone, Debug)]
+pub struct Peers {
+    /// First addresses, and how many there are.
+    pub ranges: Vec<(Ipv4Addr, u32)>,
+    /// How many others each names.
+    pub named: u32,
+}
+
 /// How the addresses behave.
 #[derive(Clone, Debug)]
 pub struct Behaviour {
@@ -32,7 +53,7 @@ pub struct Behaviour {
     /// TCP ports that answer; the others refuse. None: all answer.
     pub ports: Vec<u16>,
     /// What is sent to who sends something.
-    pub answer: Vec<u8>,
+    pub answer: Answer,
     /// What follows the answer.
     pub ending: Ending,
     /// Of so many addresses one answers, and the others are silent; 1: all answer. Which they are is the same in every run.
@@ -70,7 +91,7 @@ impl Mirror {
 
     /// The most frames that one frame is answered with.
     pub fn most(&self) -> usize {
-        2 + self.behaviour.answer.len().div_ceil(MSS)
+        2 + self.behaviour.answer.longest().div_ceil(MSS)
     }
 
     /// Fills `slots`, which must have room for [`most`](Self::most) frames of 1,514 bytes, with what answers `frame`.
@@ -150,7 +171,7 @@ impl Mirror {
             window: WINDOW,
             options,
         };
-        let data: &[u8] = if segment.payload.is_empty() { &[] } else { &self.behaviour.answer };
+        let data: &[u8] = if segment.payload.is_empty() { &[] } else { &self.says(&segment.flow) };
         // Who was sent FIN acknowledges it with its own.
         let was_ended = header.seq + data.len() as u32 == self.end(&segment.flow) + 1;
         let ending = match self.behaviour.ending {
@@ -175,7 +196,80 @@ impl Mirror {
 
     /// The number behind the answer, if there was one request.
     fn end(&self, flow: &Flow) -> Seq {
-        self.key.mac(flow).isn() + 1 + self.behaviour.answer.len() as u32
+        self.key.mac(flow).isn() + 1 + self.says(flow).len() as u32
+    }
+
+    /// What the server of a flow says.
+    fn says(&self, flow: &Flow) -> Cow<'_, [u8]> {
+        match &self.behaviour.answer {
+            Answer::Bytes(bytes) => bytes.into(),
+            Answer::Peers(peers) => peers.say(&self.key, flow.local).into_bytes().into(),
+        }
+    }
+}
+
+impl Answer {
+    /// Bytes of the longest.
+    fn longest(&self) -> usize {
+        match self {
+            Self::Bytes(bytes) => bytes.len(),
+            // An address and a port have 21 characters at most, and a comma.
+            Self::Peers(peers) => BUSY.len() + 22 * peers.named as usize,
+        }
+    }
+}
+
+/// What a peer says before it names others, and behind ("Gnutella 0.6", RFC draft of 2002, 2.2).
+const BUSY: &str =
+    "GNUTELLA/0.6 503 Full\r\nUser-Agent: linerate mirror\r\nX-Try-Ultrapeers: \r\n\r\n";
+/// Bytes of it that come behind the names.
+const BEHIND: usize = 4;
+
+impl Peers {
+    fn count(&self) -> u32 {
+        self.ranges.iter().map(|(_, count)| count).sum()
+    }
+
+    /// The peer of this number.
+    fn at(&self, mut number: u32) -> Option<Ipv4Addr> {
+        for (first, count) in &self.ranges {
+            if number < *count {
+                return Some(Ipv4Addr::from_bits(first.to_bits() + number));
+            }
+            number -= count;
+        }
+        None
+    }
+
+    /// The number of this peer.
+    fn number(&self, peer: IpAddr) -> Option<u32> {
+        let IpAddr::V4(peer) = peer else { return None };
+        let mut before = 0;
+        for (first, count) in &self.ranges {
+            match peer.to_bits().checked_sub(first.to_bits()) {
+                Some(offset) if offset < *count => return Some(before + offset),
+                _ => before += count,
+            }
+        }
+        None
+    }
+
+    /// What a peer says; whoever is none of them names nobody. All have the same port.
+    fn say(&self, key: &Key, peer: SocketAddr) -> String {
+        let (head, tail) = BUSY.split_at(BUSY.len() - BEHIND);
+        let mut text = String::from(head);
+        if let Some(own) = self.number(peer.ip()) {
+            for place in 0..self.named {
+                let seed = SocketAddr::new(peer.ip(), place as u16);
+                let chance = key.mac(&Flow { local: seed, remote: seed }).hidden();
+                let step = if place == 0 { 1 } else { chance % self.count() };
+                let other = self.at((own + step) % self.count());
+                let comma = if place == 0 { "" } else { "," };
+                // A String takes everything.
+                let _ = other.map(|other| write!(text, "{comma}{other}:{}", peer.port()));
+            }
+        }
+        text + tail
     }
 }
 
@@ -268,7 +362,7 @@ mod tests {
         Mirror::new(Behaviour {
             mac: [4; 6],
             ports: vec![80],
-            answer: b"answer".to_vec(),
+            answer: Answer::Bytes(b"answer".to_vec()),
             ending,
             one_of: 1,
         })
@@ -362,6 +456,26 @@ mod tests {
         let all = (0..4_000_u32).map(|n| IpAddr::from((0x0a40_0000 + n).to_be_bytes()));
         let count = all.filter(|address| mirror.answers(*address)).count();
         assert!((900..1_100).contains(&count), "{count}");
+    }
+
+    #[test]
+    fn peers_name_the_one_behind_them_and_others_of_theirs() {
+        let ranges = vec![(Ipv4Addr::new(10, 64, 0, 0), 4), (Ipv4Addr::new(10, 70, 0, 0), 2)];
+        let peers = Peers { ranges, named: 3 };
+        let key = Key::new([1; 16]);
+        let named = |peer: &str| {
+            let text = peers.say(&key, peer.parse().unwrap());
+            let list = text.lines().nth(2).unwrap().strip_prefix("X-Try-Ultrapeers: ").unwrap();
+            list.split(',').map(str::to_owned).collect::<Vec<_>>()
+        };
+        for (peer, next) in [("10.64.0.3:9", "10.70.0.0:9"), ("10.70.0.1:9", "10.64.0.0:9")] {
+            let named = named(peer);
+            assert_eq!((named.len(), &named[0][..]), (3, next));
+            assert!(
+                named.iter().all(|n| peers.number(n.parse::<SocketAddr>().unwrap().ip()).is_some())
+            );
+        }
+        assert_eq!(named("10.64.0.4:9"), [""]);
     }
 
     proptest! {

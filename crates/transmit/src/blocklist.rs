@@ -76,6 +76,11 @@ impl Blocklist {
         after > 0 && address <= spans[after - 1].last
     }
 
+    /// True when this address is on it.
+    pub fn blocks(&self, address: IpAddr) -> bool {
+        self.contains(number(address), if address.is_ipv6() { 128 } else { 32 })
+    }
+
     /// The IPv4 addresses on it, in order.
     pub fn ipv4(&self) -> &[Span] {
         &self.ipv4

@@ -66,6 +66,9 @@ pub(crate) enum BenchName {
     /// netsniff-ng; what is in the files counts. Writes 25 to 60 GB at a time, as the disk has room, to a
     /// folder that is removed.
     Disk,
+    /// Connections a second by one core: opened, used and ended by the kernel's sockets and by our TCP, to a mirror and to
+    /// nginx; masscan to nginx; the memory of ten million that are open.
+    Tcp,
     /// What each step of a capture costs, found by leaving it out, and what samples say of the same.
     Profile,
     /// The experiments of the papers that this program follows, beside their figures: within half an hour.

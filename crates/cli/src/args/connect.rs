@@ -67,6 +67,10 @@ pub(crate) struct ConnectArgs {
     )]
     pub(crate) fields: Vec<VisitFieldArg>,
 
+    /// Visit those, too, whom answers name, as peers of Gnutella name others (X-Try-Ultrapeers): each once.
+    #[arg(long, conflicts_with_all = ["retries", "shard", "resume"])]
+    pub(crate) follow: bool,
+
     /// Write those who refuse, too, and not only those who accept.
     #[arg(long)]
     pub(crate) all: bool,
@@ -113,6 +117,8 @@ Examples:
                                                        what web servers say, in a network of your own
   linerate connect -i veth0 --own 10.0.0.99 -p 443 --request tls:example.com --format json --allow-reserved 10.64.0.0/16
                                                        which TLS they speak
+  linerate connect -i veth0 --own 10.0.0.99 -p 6346 --request gnutella --follow --allow-reserved 10.64.0.1
+                                                       a peer-to-peer network, from one peer on
   linerate connect -i veth0 --own 10.0.0.99 -p 22,25 -f list.txt --per-host 1 --per-network 4 --close fin
                                                        what servers say that speak first, gently
   linerate connect -i veth0 --own 10.0.0.99 -p 80 -f list.txt --seed 7 --shard 1/4 -o 1.csv --metadata 1.json

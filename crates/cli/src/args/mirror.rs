@@ -22,6 +22,10 @@ pub(crate) struct MirrorArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) answer: Option<PathBuf>,
 
+    /// Answer as peers of Gnutella do that have no room: each names so many others of the prefixes of IPv4.
+    #[arg(long, value_name = "N", conflicts_with = "answer", value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub(crate) peers: Option<u32>,
+
     /// How a connection ends behind the answer.
     #[arg(long, value_enum, default_value = "fin")]
     pub(crate) ending: EndingArg,

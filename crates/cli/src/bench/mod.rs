@@ -34,6 +34,7 @@ mod scan;
 mod search;
 mod send;
 mod sets;
+mod tcp;
 mod wire;
 
 use anyhow::Result;
@@ -58,6 +59,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Outcome> {
         BenchName::Scan => scan::run(args)?,
         BenchName::Dns => dns::run(args)?,
         BenchName::Disk => disk::run(args)?,
+        BenchName::Tcp => tcp::run(args)?,
         BenchName::Profile => profile::run(args)?,
         BenchName::Paper => paper::run(args)?,
     };

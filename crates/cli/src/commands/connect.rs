@@ -67,6 +67,8 @@ pub(super) fn run(args: &ConnectArgs) -> Result<Outcome> {
     );
     // Who has answered matters only where somebody is asked again.
     let walk = if args.retries > 0 || args.run.resume { walk.without(known) } else { walk };
+    let walk =
+        if args.follow { walk.following(survey::blocklist(&args.whom.leave_out)?) } else { walk };
     let state = State { pass: journal.pass, position: journal.position, ..State::default() };
     let mut keeper = Keeper { rows, journal, state };
     let (moments, to_keep) = sync_channel(MOMENTS);
@@ -198,6 +200,8 @@ impl Round<'_> {
             self.hand_over();
             self.draw();
             let is_over = self.visitor.walk().is_done() && asked.elapsed() >= self.args.cooldown;
+            // Who is open may name others yet.
+            let is_last = is_last || self.args.follow;
             if is_over && (!is_last || self.visitor.open() == 0) {
                 return Ok(true);
             }
@@ -267,7 +271,7 @@ impl Round<'_> {
     }
 
     fn draw(&mut self) {
-        let left = self.visitor.walk().count() - self.visitor.walk().position();
+        let left = self.visitor.walk().left();
         self.progress.at(&self.state, self.visitor.open(), left);
     }
 }

@@ -3,12 +3,13 @@
 mod reflector;
 
 use std::fs;
+use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use linerate::base::LinkType;
-use linerate::capture::{self, Config, Directions, Interrupt, Owned};
-use linerate::tcp::mirror::{Behaviour, Ending, Mirror};
+use linerate::capture::{self, Config, Directions, Interrupt, Owned, Prefix};
+use linerate::tcp::mirror::{Answer, Behaviour, Ending, Mirror, Peers};
 use linerate::transmit::template::Surroundings;
 use linerate::transmit::{BATCH, Outlet, sink};
 
@@ -22,6 +23,8 @@ pub(crate) use self::reflector::Reflector;
 
 /// How long to wait for a frame before looking whether somebody wants an end.
 const WAIT: Duration = Duration::from_millis(100);
+/// The most peers that name each other.
+const MOST_PEERS: u64 = 1 << 30;
 /// The longest answer, in frames.
 const MOST_FRAMES: usize = BATCH;
 
@@ -57,7 +60,10 @@ pub(super) fn run(args: &MirrorArgs) -> Result<Outcome> {
 fn mirror(args: &MirrorArgs) -> Result<Mirror> {
     let outlet = Outlet::find(&args.interface)?;
     let read = |path| fs::read(path).with_context(|| format!("read the answer {path:?}"));
-    let answer = args.answer.as_ref().map(read).transpose()?.unwrap_or_default();
+    let answer = match args.peers {
+        Some(named) => Answer::Peers(Peers { ranges: ranges(&args.prefixes)?, named }),
+        None => Answer::Bytes(args.answer.as_ref().map(read).transpose()?.unwrap_or_default()),
+    };
     let mirror = Mirror::new(Behaviour {
         mac: outlet.mac(),
         ports: args.ports.clone(),
@@ -74,5 +80,21 @@ fn mirror(args: &MirrorArgs) -> Result<Mirror> {
         frames => {
             Err(usage(format!("--answer: it takes {frames} frames, and {MOST_FRAMES} at most")))
         }
+    }
+}
+
+/// The first address and the size of each prefix of IPv4.
+fn ranges(prefixes: &[Prefix]) -> Result<Vec<(Ipv4Addr, u32)>> {
+    let range = |prefix: &Prefix| match prefix.address() {
+        IpAddr::V4(first) => Some((first, 1_u32.checked_shl(32 - u32::from(prefix.length()))?)),
+        IpAddr::V6(_) => None,
+    };
+    let ranges: Vec<_> = prefixes.iter().filter_map(range).collect();
+    let count = ranges.iter().map(|(_, count)| u64::from(*count)).sum::<u64>();
+    match count {
+        0 => Err(usage("--peers: there is no prefix of IPv4 that they could be at")),
+        // So that the numbers of two can be added.
+        1..=MOST_PEERS => Ok(ranges),
+        _ => Err(usage(format!("--peers: {count} are more than {MOST_PEERS}"))),
     }
 }

@@ -75,3 +75,19 @@ fn an_experiment_that_is_not_there_is_refused_with_the_names_of_all() {
     assert_eq!(done.code(), 1);
     assert!(done.stderr.contains("P1.fig6") && done.stderr.contains("P4.table1"), "{done:?}");
 }
+
+#[test]
+fn connections_are_counted_by_the_kernels_sockets_and_by_ours() {
+    if !need::root() {
+        return;
+    }
+    let done = linerate(["bench", "tcp", "--quick", "--json", "--only", "mirror"]).success();
+    let rows: Vec<serde_json::Value> =
+        done.stdout.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let names: Vec<_> = rows.iter().map(|row| row["subject"].as_str()).collect();
+    assert_eq!(names, [Some("kernel, epoll"), Some("linerate")]);
+    for row in &rows {
+        assert!(row["value"].as_f64().is_some_and(|value| value > 0.0), "{row}");
+    }
+    assert_eq!(rows[1]["paper"]["value"], 250_000.0);
+}

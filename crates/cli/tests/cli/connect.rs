@@ -138,6 +138,29 @@ fn those_who_did_not_answer_are_asked_again_and_no_others() {
     mirror.interrupt().success();
 }
 
+#[test]
+fn who_is_named_is_visited_once() {
+    let Some(lab) = lab() else { return };
+    let peers = ["--peers", "5", "10.64.0.0/22", "10.64.9.0/24"];
+    let mirror = Live::mirror(lab.host("b"), &peers);
+    let crawl = ["-p", "6346", "--request", "gnutella", "--follow", "--fields", "address,outcome"];
+    let crawl = |more: &[&str]| {
+        let done = connect(lab.host("a"), &[&crawl[..], more, &["10.64.0.9"]].concat()).success();
+        (rows(&done.stdout), done.summary("connections asked for"))
+    };
+    let (all, asked) = crawl(&[]);
+    assert_eq!((all.len(), asked), (1_280, 1_280));
+    assert!(all.iter().all(|row| row.ends_with(",finished")), "{all:?}");
+    let folder = tempdir().expect("a folder");
+    let list = folder.path().join("list");
+    fs::write(&list, "10.64.9.0/24\n").expect("written");
+    let (some, _) = crawl(&["--blocklist", text(&list)]);
+    // Who is named by blocked ones only is not found.
+    assert!(some.is_subset(&all) && some.len() > 900, "{}", some.len());
+    assert!(!some.iter().any(|row| row.starts_with("10.64.9.")));
+    mirror.interrupt().success();
+}
+
 /// Where a run writes, as its arguments.
 fn kept(rows: &Path, meta: &Path) -> [String; 4] {
     ["-o", text(rows), "--metadata", text(meta)].map(str::to_owned)

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use linerate::tcp::mirror::{Behaviour, Ending, Mirror};
+use linerate::tcp::mirror::{Answer, Behaviour, Ending, Mirror};
 use linerate_lab::{Lab, need};
 
 use crate::support::{Live, finish};
@@ -44,7 +44,7 @@ pub(crate) fn answering(count: u32, one_of: u32) -> Vec<IpAddr> {
     let mirror = Mirror::new(Behaviour {
         mac: [0; 6],
         ports: vec![],
-        answer: vec![],
+        answer: Answer::Bytes(vec![]),
         ending: Ending::Fin,
         one_of,
     });

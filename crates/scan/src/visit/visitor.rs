@@ -6,6 +6,7 @@ use linerate_base::Timestamp;
 use linerate_tcp::quote::Trouble;
 use linerate_tcp::{Application, End, Flow, Next, Refusal};
 
+use super::neighbours::neighbours;
 use super::request::Request;
 use super::trail::Hold;
 use super::walk::Walk;
@@ -239,6 +240,9 @@ impl Application for Visitor {
         };
         self.open -= 1;
         self.walk.over(call.target, call.hold);
+        if self.walk.follows() {
+            neighbours(&call.data).for_each(|target| self.walk.offer(target));
+        }
         let outcome = match end {
             // What it was ended for, whether the other went along with it or not.
             End::Closed | End::Aborted => Outcome::Finished,

@@ -8,6 +8,7 @@ use linerate_base::Timestamp;
 use super::caps::Caps;
 use super::trail::{Hold, Trail};
 use crate::{Shard, Target, Targets};
+use linerate_transmit::Blocklist;
 
 /// Targets that are put off at most, because there are as many visits to their host or network as there may be.
 const MOST_PUT_OFF: usize = 1 << 16;
@@ -28,9 +29,22 @@ pub struct Walk {
     caps: Caps,
     /// Put off, with the stretches that they hold.
     put_off: VecDeque<(Target, Hold)>,
+    found: Option<Found>,
     /// With caps: those that may answer, what they hold, and until when.
     asked: HashMap<Target, Hold>,
     ends: VecDeque<(Timestamp, Target)>,
+}
+
+/// Targets that answers name.
+#[derive(Debug)]
+struct Found {
+    /// Those to be visited.
+    queue: VecDeque<Target>,
+    /// All that were taken or are in the queue.
+    seen: HashSet<Target>,
+    blocked: Blocklist,
+    /// There are targets of IPv4, and of IPv6.
+    families: [bool; 2],
 }
 
 impl Walk {
@@ -44,6 +58,7 @@ impl Walk {
             answered: None,
             caps,
             put_off: VecDeque::new(),
+            found: None,
             asked: HashMap::new(),
             ends: VecDeque::new(),
         }
@@ -53,6 +68,29 @@ impl Walk {
     #[must_use]
     pub fn without(self, answered: impl IntoIterator<Item = Target>) -> Self {
         Self { answered: Some(answered.into_iter().collect()), ..self }
+    }
+
+    /// Goes to those, too, that answers name, unless they are blocked: each once, whoever names it.
+    #[must_use]
+    pub fn following(self, blocked: Blocklist) -> Self {
+        let (ipv4, ipv6) = self.targets.examples();
+        let families = [ipv4.is_some(), ipv6.is_some()];
+        let found = Found { queue: VecDeque::new(), seen: HashSet::new(), blocked, families };
+        Self { found: Some(found), ..self }
+    }
+
+    /// True when it goes to those whom answers name.
+    pub(super) fn follows(&self) -> bool {
+        self.found.is_some()
+    }
+
+    /// Somebody named this target. Those of a family that there were no targets of are left out: nobody knows the way.
+    pub(super) fn offer(&mut self, target: Target) {
+        let Some(found) = &mut self.found else { return };
+        let has_way = found.families[usize::from(target.address.is_ipv6())];
+        if has_way && !found.blocked.blocks(target.address) && found.seen.insert(target) {
+            found.queue.push_back(target);
+        }
     }
 
     /// Begins anew, with those that have not answered.
@@ -76,11 +114,16 @@ impl Walk {
         while self.position < self.count() {
             let target = self.targets.at(self.shard, self.position);
             self.position += 1;
-            if !self.has_answered(&target) {
+            if !self.has_answered(&target) && self.is_new(target) {
                 return Some(target);
             }
         }
-        None
+        self.found.as_mut()?.queue.pop_front()
+    }
+
+    /// False for one that was named, and is in the queue or was visited.
+    fn is_new(&mut self, target: Target) -> bool {
+        self.found.as_mut().is_none_or(|found| found.seen.insert(target))
     }
 
     /// One of those put off that may be visited now.
@@ -159,9 +202,15 @@ impl Walk {
         self.trail.advance(now, self.position);
     }
 
-    /// True when all targets were taken.
+    /// True when all targets were taken, and all that were named so far.
     pub fn is_done(&self) -> bool {
-        self.position == self.count() && self.put_off.is_empty()
+        self.left() == 0
+    }
+
+    /// How many targets are to be taken yet.
+    pub fn left(&self) -> u64 {
+        let named = self.found.as_ref().map_or(0, |found| found.queue.len());
+        self.count() - self.position + (self.put_off.len() + named) as u64
     }
 
     /// How many targets there are.
@@ -232,6 +281,24 @@ mod tests {
         assert_eq!(std::iter::from_fn(|| walk.next(at(1_000))).count(), 5);
         walk.over(first[0], hold);
         assert_eq!(std::iter::from_fn(|| walk.next(at(1_000))).count(), 1);
+    }
+
+    #[test]
+    fn who_is_named_is_taken_once_unless_blocked() {
+        let blocked = Blocklist::parse("10.9.0.9", "b").unwrap();
+        let mut walk = walk(Caps::default()).following(blocked);
+        let target = |address: &str, port| Target { address: address.parse().unwrap(), port };
+        let first = walk.next(at(0)).unwrap();
+        let (new, of_list) = (target("10.9.0.1", 9), target("10.0.0.2", 7));
+        for named in [new, of_list, first, new, target("10.9.0.9", 9), target("fd00::1", 9)] {
+            walk.offer(named);
+        }
+        let all: Vec<_> = std::iter::from_fn(|| walk.next(at(0))).chain([first]).collect();
+        let different: HashSet<_> = all.iter().copied().collect();
+        assert_eq!((all.len(), different.len()), (1_025, 1_025));
+        assert!(different.contains(&new) && different.contains(&of_list) && walk.is_done());
+        walk.offer(of_list);
+        assert!(walk.is_done());
     }
 
     #[test]

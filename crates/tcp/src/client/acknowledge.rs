@@ -48,9 +48,11 @@ impl Client {
         let was_timed = is_all && hot.flags.take(Flags::TIMING);
         // RFC 7323 4.1: with timestamps every acknowledgement of something new is a measurement; else RFC 6298 3.
         let echo = header.options.timestamps.filter(|_| hot.flags.has(Flags::TIMESTAMPS));
-        let timed = was_timed.then(|| self.slab.cold(connection).timed);
-        let sent = echo.map(|stamps| stamps.echo).or(timed);
-        let trip = sent.map(|sent| tick.wrapping_sub(sent));
+        let by_echo = echo.map(|stamps| tick.wrapping_sub(stamps.echo));
+        let trip = by_echo.or_else(|| {
+            let timed = was_timed.then(|| self.slab.cold(connection).timed)?;
+            Some((tick as u16).wrapping_sub(timed).into())
+        });
         if let Some(trip) = trip.filter(|trip| *trip < LONGEST_TRIP) {
             self.measured(connection, trip);
         }

@@ -224,7 +224,7 @@ impl Client {
             hot.snd_nxt = seq + length;
             if times {
                 hot.flags.set(Flags::TIMING);
-                self.slab.cold(connection).timed = tick;
+                self.slab.cold(connection).timed = tick as u16;
             }
         }
         // RFC 6298 5.1.
