@@ -155,7 +155,7 @@ impl Weights {
     }
 }
 
-/// What a processor did, as parts of its time.
+/// Seconds that a processor was busy.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Load {
     /// In processes.
@@ -216,21 +216,20 @@ impl Classifier {
         weights
     }
 
-    /// What the processor with this number did.
+    /// How long the processor with this number was busy. (Of idle processors not every sample is taken, so that parts of
+    /// all samples would say too much.)
     pub fn load(&self, samples: &Samples, cpu: u32) -> Load {
-        let (mut load, mut whole) = (Load::default(), 0.0);
+        let (mut load, unit) = (Load::default(), samples.unit() * 1e-9);
         for (stack, weight) in samples.stacks.iter().filter(|(stack, _)| stack.cpu == cpu) {
-            let weight = *weight as f64;
-            whole += weight;
+            let seconds = *weight as f64 * unit;
             let is_idle = stack.process == 0 && self.classify(stack, &[]) == Verdict::Elsewhere;
             match stack.kernel.is_empty() {
                 _ if is_idle => {}
-                true => load.user += weight,
-                false => load.kernel += weight,
+                true => load.user += seconds,
+                false => load.kernel += seconds,
             }
         }
-        let part = |weight: f64| if whole > 0.0 { weight / whole } else { 0.0 };
-        Load { user: part(load.user), kernel: part(load.kernel) }
+        load
     }
 
     /// What a stack says. What other processes do counts where they were interrupted for receiving.
@@ -326,9 +325,9 @@ ffffffff8100f000 T _etext
         samples.stacks.insert(at(&[0x3010], 0), 60);
         samples.stacks.insert(at(&[0x10, 0x1010], 0), 3);
         let load = classifier.load(&samples, 0);
-        let whole = 63.0 + 63.0;
-        assert!((load.user - 24.0 / whole).abs() < 1e-9, "{load:?}");
-        assert!((load.kernel - 42.0 / whole).abs() < 1e-9, "{load:?}");
+        // Of nanoseconds.
+        assert!((load.user * 1e9 - 24.0).abs() < 1e-6, "{load:?}");
+        assert!((load.kernel * 1e9 - 42.0).abs() < 1e-6, "{load:?}");
         assert_eq!(classifier.load(&samples, 7), Load::default());
     }
 

@@ -41,7 +41,7 @@ struct Seen {
     overload: Trial,
     limit: Bracket,
     cost: Cost,
-    /// Of the core that sends and receives, and of the one on which the programs are.
+    /// Of the core that sends and receives, and of the one on which the programs are: for each second of the load.
     loads: [Load; 2],
 }
 
@@ -78,8 +78,8 @@ pub(super) fn run(conditions: &Conditions) -> Result<Findings> {
         .remark(
             "Two programs share one core here, as the other one sends and receives; the paper's shared two. The time is found by \
              samples at the sender's maximum: in the kernel while packets are received, in the kernel for the programs' \
-             system calls, and in the programs. Loads are those of that trial with its beginning and end, in which \
-             the sender is idle.",
+             system calls, and in the programs. Loads are for each second in which \
+             packets were sent.",
         )
         .chart(rates, "Highest rates without loss for one program and for two, as bars")?
         .chart(times, "Time of a packet in the kernel and in programs, for one program and for two, as bars")?
@@ -122,8 +122,11 @@ impl Crowd {
         let classifier = Classifier::new()?;
         let weights = classifier.weigh(&taken, &processes);
         let (sender, consumer) = wire::cores()?;
-        let loads = [sender, consumer].map(|core| classifier.load(&taken, core as u32));
         let seconds = report.elapsed.as_secs_f64();
+        let loads = [sender, consumer].map(|core| {
+            let load = classifier.load(&taken, core as u32);
+            Load { user: load.user / seconds, kernel: load.kernel / seconds }
+        });
         let cost = Cost::new(&weights, &taken, report.packets, seconds, cpu::online()?.len());
         Ok((trial(report.rate(), sessions)?, cost, loads))
     }
