@@ -200,7 +200,7 @@ mod avx512 {
         BinaryOperator, Bits, Chunks, Comparison, Descriptor, Lanes, Lookup, Mask, Rows, Windows,
         last_word, portable,
     };
-    use crate::lanes::{CHUNK, QUAD, WORDS, each};
+    use crate::lanes::{CHUNK, CHUNKS, QUAD, WORDS, each};
     use crate::lookup::{Bitmap, Table};
 
     /// Every second bit, from the first on.
@@ -277,26 +277,34 @@ mod avx512 {
         let Some(last) = last_word(windows) else {
             return portable::gather(windows, chunks, out);
         };
-        let (last, offset) = (_mm512_set1_epi32(last), splat(windows.offset));
+        let last = _mm512_set1_epi32(last);
+        if chunks == Mask::ALL.chunks() {
+            // A branch, which is foreseen, so that no field waits for the test before it.
+            return (0..CHUNKS).for_each(|chunk| gather_chunk(windows, last, chunk, out));
+        }
+        each(chunks).for_each(|chunk| gather_chunk(windows, last, chunk, out));
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw")]
+    fn gather_chunk(windows: &Windows<'_>, last: __m512i, chunk: usize, out: &mut Lanes) {
         let reversed =
             _mm512_broadcast_i32x4(_mm_set_epi64x(0x0c0d_0e0f_0809_0a0b, 0x0405_0607_0001_0203));
-        for chunk in each(chunks) {
-            let mut at = _mm512_add_epi32(load(&windows.starts[chunk]), offset);
-            if let Some(base) = windows.base {
-                at = _mm512_add_epi32(at, load(&base[chunk]));
-            }
-            let inside = _mm512_cmple_epu32_mask(at, last);
-            // SAFETY: lanes in the mask are at most the last offset of four bytes in the region, which
-            // is not negative; the others load nothing.
-            let bytes = unsafe {
-                let region = windows.region.as_ptr().cast();
-                _mm512_mask_i32gather_epi32::<1>(_mm512_setzero_si512(), inside, at, region)
-            };
-            store(&mut out[chunk], _mm512_shuffle_epi8(bytes, reversed));
-            if inside != u16::MAX {
-                let outside = (0..CHUNK).filter(|lane| inside >> lane & 1 == 0);
-                outside.for_each(|lane| out[chunk][lane] = windows.get(chunk, lane));
-            }
+        let mut at = _mm512_add_epi32(load(&windows.starts[chunk]), splat(windows.offset));
+        if let Some(base) = windows.base {
+            at = _mm512_add_epi32(at, load(&base[chunk]));
+        }
+        let inside = _mm512_cmple_epu32_mask(at, last);
+        // SAFETY: lanes in the mask are at most the last offset of four bytes in the region, which
+        // is not negative; the others load nothing.
+        let bytes = unsafe {
+            let region = windows.region.as_ptr().cast();
+            _mm512_mask_i32gather_epi32::<1>(_mm512_setzero_si512(), inside, at, region)
+        };
+        store(&mut out[chunk], _mm512_shuffle_epi8(bytes, reversed));
+        if inside != u16::MAX {
+            let outside = (0..CHUNK).filter(|lane| inside >> lane & 1 == 0);
+            outside.for_each(|lane| out[chunk][lane] = windows.get(chunk, lane));
         }
     }
 
