@@ -1,8 +1,9 @@
 //! The one way packets come in.
 
+use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
-use crate::{Batch, Interface, Result, Stats};
+use crate::{Batch, Error, ErrorKind, Interface, Result, Stats};
 
 /// Something that yields packets in batches: a savefile, a socket, a ring.
 ///
@@ -37,6 +38,19 @@ pub trait Source {
         Ok(vec![self.stats()?])
     }
 
+    /// A descriptor for those who wait for several things at once (poll(2), epoll(7)): from now on it is readable
+    /// while [`next_batch`](Self::next_batch) has something to tell, packets, a fault or the end; it may be
+    /// readable at other times, too. A call while it is readable returns at once.
+    ///
+    /// It is the source's own, only to be waited on, and the same each time.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unsupported`] for sources that have none, such as savefiles.
+    fn watch(&mut self) -> Result<BorrowedFd<'_>> {
+        let asked = "wait for a source of packets from outside";
+        Err(Error::new(ErrorKind::Unsupported, asked, "it has no descriptor"))
+    }
+
     /// Admits no further packet. Those already captured can still be fetched; then
     /// [`next_batch`](Self::next_batch) returns `None` and [`stats`](Self::stats) is exact.
     ///
@@ -60,6 +74,10 @@ impl<S: Source + ?Sized> Source for Box<S> {
 
     fn shares(&mut self) -> Result<Vec<Stats>> {
         (**self).shares()
+    }
+
+    fn watch(&mut self) -> Result<BorrowedFd<'_>> {
+        (**self).watch()
     }
 
     fn stop(&mut self) -> Result<()> {

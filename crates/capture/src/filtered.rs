@@ -1,5 +1,6 @@
 //! A filter in user space, around any source.
 
+use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
 use linerate_base::{Batch, Descriptor, Interface, Result, Source, Stats};
@@ -52,6 +53,10 @@ impl<S: Source> Source for Filtered<S> {
         stats.delivered -= self.filtered;
         stats.filtered += self.filtered;
         Ok(stats)
+    }
+
+    fn watch(&mut self) -> Result<BorrowedFd<'_>> {
+        self.source.watch()
     }
 
     fn stop(&mut self) -> Result<()> {

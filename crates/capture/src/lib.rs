@@ -58,6 +58,7 @@ mod interfaces;
 mod interrupt;
 mod link;
 mod live;
+mod lookout;
 mod merged;
 mod meter;
 mod open;

@@ -15,6 +15,8 @@ pub(crate) enum Outcome {
     Success,
     /// Packets were lost, and the user asked to be told so.
     Lost,
+    /// What a program that was run has told.
+    Program(u8),
 }
 
 /// The user asked for something that makes no sense: exit status 2.
@@ -40,6 +42,7 @@ pub(crate) fn code(result: anyhow::Result<Outcome>) -> ExitCode {
     match result {
         Ok(Outcome::Success) => ExitCode::SUCCESS,
         Ok(Outcome::Lost) => ExitCode::from(3),
+        Ok(Outcome::Program(code)) => ExitCode::from(code),
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             output::tell(format_args!("{error:#}"));

@@ -29,6 +29,42 @@ pub struct PcapStat {
     pub ps_ifdrop: c_uint,
 }
 
+/// `struct pcap_stat` of WinPcap, which is longer.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ExtendedStat {
+    /// What libpcap has.
+    pub base: PcapStat,
+    /// Packets that the program got.
+    pub ps_capt: c_uint,
+    /// Packets that it sent.
+    pub ps_sent: c_uint,
+    /// Packets lost on the network, of captures on other machines: 0.
+    pub ps_netdrop: c_uint,
+}
+
+/// `struct pcap_samp` of WinPcap: which packets to deliver.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Samples {
+    /// 0 delivers all, 1 every `value`-th, 2 the first after `value` milliseconds.
+    pub method: c_int,
+    /// See the method.
+    pub value: c_int,
+}
+
+/// `struct pcap_send_queue` of WinPcap: packets to send, each a [`PacketHeader`] and its bytes.
+#[repr(C)]
+#[derive(Debug)]
+pub struct SendQueue {
+    /// Bytes that there is room for.
+    pub maxlen: c_uint,
+    /// Bytes that are there.
+    pub len: c_uint,
+    /// They.
+    pub buffer: *mut c_char,
+}
+
 /// `struct bpf_program`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -95,6 +131,8 @@ const _: () = {
     assert!(size_of::<Instruction>() == 8);
     assert!(size_of::<PcapInterface>() == 40 && offset_of!(PcapInterface, flags) == 32);
     assert!(size_of::<PcapAddress>() == 40);
+    assert!(size_of::<ExtendedStat>() == 24);
+    assert!(size_of::<SendQueue>() == 16 && offset_of!(SendQueue, buffer) == 8);
 };
 
 /// `PCAP_ERRBUF_SIZE`: bytes of a buffer for an error's text.

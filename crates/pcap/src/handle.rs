@@ -3,14 +3,15 @@
 use std::cell::UnsafeCell;
 use std::ffi::{CStr, c_int, c_uint};
 use std::ptr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use linerate::base::LinkType;
 use linerate::capture::{Interrupt, UserFilter};
 
 use crate::abi::{
-    ERRBUF_SIZE, ERROR, ERROR_ACTIVATED, ERROR_NOT_ACTIVATED, ERROR_PRECISION, PRECISION_MICRO,
-    PRECISION_NANO, PacketHeader,
+    ERRBUF_SIZE, ERROR, ERROR_ACTIVATED, ERROR_NOT_ACTIVATED, ERROR_PRECISION, ExtendedStat,
+    PRECISION_MICRO, PRECISION_NANO, PacketHeader,
 };
 use crate::entry::entry;
 use crate::filter::Compiled;
@@ -20,13 +21,15 @@ use crate::names::datalink::{dlt, link_type};
 use crate::packets::Lent;
 use crate::pointer;
 use crate::savefile::open::Savefile;
+use crate::winpcap::dump::Dumping;
+use crate::winpcap::sampling::Sampling;
 
 /// What a `pcap_t *` points to.
 ///
 /// One thread at a time uses a handle, as libpcap demands; only what ends a wait may be touched by others and by
 /// signal handlers. So nobody has a reference to the rest but for the moments in which `inner` lends it.
 pub struct Handle {
-    stop: AtomicBool,
+    stop: Arc<AtomicBool>,
     /// Ends a wait for packets of a live capture.
     interrupt: Option<Interrupt>,
     inner: UnsafeCell<Inner>,
@@ -48,6 +51,9 @@ pub(crate) struct Inner {
     pub(crate) lent: Lent,
     /// Of the packet that the caller looks at.
     pub(crate) header: PacketHeader,
+    pub(crate) sampling: Sampling,
+    /// What `pcap_stats_ex` has told last.
+    pub(crate) counts: ExtendedStat,
 }
 
 /// Where a handle's packets come from.
@@ -60,6 +66,8 @@ pub(crate) enum Kind {
     Created(Box<Settings>),
     /// An interface.
     Live(Box<Live>),
+    /// An interface, whose packets a thread writes to a file.
+    Dumping(Dumping),
 }
 
 /// What the second member of a packet's time counts.
@@ -99,9 +107,11 @@ impl Handle {
             chosen: None,
             lent: Lent::default(),
             header: PacketHeader { ts: libc::timeval { tv_sec: 0, tv_usec: 0 }, caplen: 0, len: 0 },
+            sampling: Sampling::default(),
+            counts: ExtendedStat::default(),
         };
         Box::into_raw(Box::new(Self {
-            stop: AtomicBool::new(false),
+            stop: Arc::default(),
             interrupt,
             inner: UnsafeCell::new(inner),
         }))
@@ -120,6 +130,11 @@ impl Handle {
     /// True when a loop is to return.
     pub(crate) fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
+    }
+
+    /// The flag that ends loops.
+    pub(crate) fn stop_flag(&self) -> Arc<AtomicBool> {
+        self.stop.clone()
     }
 
     /// Lets loops run again.
@@ -151,12 +166,12 @@ impl Inner {
     pub(crate) fn set_precision(&mut self, number: c_int) -> c_int {
         let wanted = c_uint::try_from(number).ok().and_then(Precision::from_number);
         match (wanted, &self.kind) {
-            (_, Kind::Live(_) | Kind::File(_) | Kind::Dead) => ERROR_ACTIVATED,
-            (None, _) => ERROR_PRECISION,
-            (Some(precision), _) => {
+            (None, Kind::Created(_)) => ERROR_PRECISION,
+            (Some(precision), Kind::Created(_)) => {
                 self.precision = precision;
                 0
             }
+            _ => ERROR_ACTIVATED,
         }
     }
 
@@ -191,9 +206,10 @@ entry! {
         Handle::allocate(Kind::Dead, link_type(link), snapshot, precision, None)
     }
 
-    /// Closes a handle, and its savefile unless that is standard input.
+    /// Closes a handle, and its savefile unless that is standard input. A dump that runs ends.
     fn pcap_close(handle: *mut Handle) -> (), () => {
         if !handle.is_null() {
+            (*handle).stop();
             drop(Box::from_raw(handle));
         }
     }
@@ -213,6 +229,15 @@ entry! {
     /// The most bytes kept of a packet.
     fn pcap_snapshot(handle: *mut Handle) -> c_int, ERROR => {
         active_or(handle, |inner| inner.snapshot)
+    }
+
+    /// Bytes of memory in which packets wait; of a savefile, those of its longest packet.
+    fn pcap_bufsize(handle: *mut Handle) -> c_int, ERROR => {
+        active_or(handle, |inner| match &inner.kind {
+            Kind::Live(live) => c_int::try_from(live.config.buffer).unwrap_or(c_int::MAX),
+            Kind::File(_) => inner.snapshot,
+            Kind::Dead | Kind::Created(_) | Kind::Dumping(_) => 0,
+        })
     }
 
     /// What the second member of a packet's time counts.

@@ -13,6 +13,7 @@ use crate::abi::{ERROR, ERROR_BREAK, ERROR_NOT_ACTIVATED, Handler, PacketHeader,
 use crate::entry::entry;
 use crate::handle::{self, Handle, Inner, Kind, Precision};
 use crate::pointer;
+use crate::winpcap::dump::BEING_DUMPED;
 
 /// Packets that a source has lent, which lie in its memory until it is asked for more.
 pub(crate) struct Lent {
@@ -54,14 +55,20 @@ impl Lent {
 
     /// The next packet that the filter keeps.
     fn next(&mut self) -> Option<(Descriptor, *const u8)> {
-        while let Some(packet) = self.descriptors.get(self.at) {
-            let is_kept = self.kept.as_ref().is_none_or(|kept| kept.contains(self.at));
-            self.at += 1;
-            if is_kept {
-                return Some((*packet, self.region.wrapping_add(packet.offset as usize)));
-            }
-        }
-        None
+        let at = self.next_kept()?;
+        self.at = at + 1;
+        let packet = self.descriptors[at];
+        Some((packet, self.region.wrapping_add(packet.offset as usize)))
+    }
+
+    /// Whether there is one.
+    pub(crate) fn has_next(&self) -> bool {
+        self.next_kept().is_some()
+    }
+
+    fn next_kept(&self) -> Option<usize> {
+        let is_kept = |at: &usize| self.kept.as_ref().is_none_or(|kept| kept.contains(*at));
+        (self.at..self.descriptors.len()).find(is_kept)
     }
 }
 
@@ -83,7 +90,7 @@ impl Inner {
         let interfaces = match &self.kind {
             Kind::File(savefile) => savefile.reader.interfaces(),
             Kind::Live(live) => live.source.interfaces(),
-            Kind::Dead | Kind::Created(_) => return,
+            Kind::Dead | Kind::Created(_) | Kind::Dumping(_) => return,
         };
         self.lent.kept = self.chosen.as_ref().map(|chosen| {
             let mut kept = Matches::new();
@@ -99,6 +106,9 @@ impl Inner {
     fn step(&mut self, is_first: bool) -> Result<Step, String> {
         loop {
             if let Some((packet, data)) = self.lent.next() {
+                if !self.sampling.admits(packet.time) {
+                    continue;
+                }
                 self.header = header(&packet, self.precision);
                 return Ok(Step::Packet(data));
             }
@@ -124,15 +134,15 @@ impl Inner {
             Kind::File(savefile) => savefile,
             Kind::Live(live) => {
                 let batch = live.next_batch().map_err(|error| error.to_string())?;
-                return Ok(batch.map(|batch| {
-                    self.lent.take(&batch);
-                    batch.len()
-                }));
+                let batch = batch.ok_or("the capture has ended with its interface")?;
+                self.lent.take(&batch);
+                return Ok(Some(batch.len()));
             }
             Kind::Dead => {
                 return Err("no packets are available from a pcap_open_dead pcap_t".into());
             }
             Kind::Created(_) => return Err("the capture has not begun".into()),
+            Kind::Dumping(_) => return Err(BEING_DUMPED.into()),
         };
         if let Some(fault) = savefile.fault.take() {
             return Err(fault);
@@ -165,11 +175,27 @@ fn header(packet: &Descriptor, precision: Precision) -> PacketHeader {
     PacketHeader { ts, caplen: packet.captured, len: packet.length }
 }
 
-/// Gives up to `count` packets to `handler`, of a count below 1 all; how many they were.
+/// Gives up to `count` packets to `handler`, of a count below 1 all; how many they were. Those who wait for packets
+/// then know whether there are more.
 ///
 /// # Safety
 /// The handle is open and this thread's, and `handler` takes `user`.
 unsafe fn deliver(handle: *mut Handle, count: c_int, handler: Handler, user: *mut u8) -> c_int {
+    // SAFETY: the contract is the same, and the handler is back.
+    unsafe {
+        let delivered = hand_out(handle, count, handler, user);
+        if let Some(inner) = handle::inner(handle) {
+            inner.tell_waiting();
+        }
+        delivered
+    }
+}
+
+/// The same without telling.
+///
+/// # Safety
+/// As of [`deliver`].
+unsafe fn hand_out(handle: *mut Handle, count: c_int, handler: Handler, user: *mut u8) -> c_int {
     let mut delivered = 0;
     // SAFETY: nothing holds what `inner` lends while the handler runs, and `stop` is shared by all.
     unsafe {
@@ -301,7 +327,7 @@ entry! {
     fn pcap_stats(handle: *mut Handle, stats: *mut PcapStat) -> c_int, ERROR => {
         handle::active_or(handle, |inner| match inner.live_stats() {
             Ok(counts) => {
-                pointer::put(stats, counts);
+                pointer::put(stats, counts.base);
                 0
             }
             Err(text) => {

@@ -5,6 +5,8 @@ mod explain;
 use std::ffi::{CStr, CString};
 use std::io;
 use std::mem::MaybeUninit;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::ptr;
 
 use crate::process;
@@ -41,6 +43,26 @@ impl Capability {
             Self::Perfmon => "cap_perfmon",
             Self::Bpf => "cap_bpf",
         }
+    }
+}
+
+/// True when a program's file has capabilities for whoever starts it (capabilities(7), "File capabilities").
+///
+/// # Errors
+/// When there is no such file.
+pub fn has_own(program: &Path) -> io::Result<bool> {
+    let path = CString::new(program.as_os_str().as_bytes())?;
+    let name = c"security.capability";
+    // SAFETY: both are C strings, and nothing is written to a buffer of no bytes.
+    let size = unsafe { libc::getxattr(path.as_ptr(), name.as_ptr(), ptr::null_mut(), 0) };
+    if size >= 0 {
+        return Ok(true);
+    }
+    let error = io::Error::last_os_error();
+    match error.raw_os_error() {
+        // The file has none, or its file system keeps none.
+        Some(libc::ENODATA | libc::EOPNOTSUPP) => Ok(false),
+        _ => Err(error),
     }
 }
 

@@ -1,10 +1,17 @@
-//! Waiting: an event counter that any thread or signal handler can raise, and a poll over a fixed set of descriptors.
+//! Waiting: an event counter that any thread or signal handler can raise, a timer, sets of descriptors, and a poll over
+//! some of them.
 //!
-//! An [`Event`] is level triggered: once raised, every poll on it returns at once until it is cleared.
+//! All are level triggered: once an [`Event`] is raised, every poll on it returns at once until it is cleared.
+
+mod set;
+mod timer;
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::time::Duration;
+
+pub use set::PollSet;
+pub use timer::Timer;
 
 /// A flag that a poll can wait for (eventfd(2)).
 #[derive(Debug)]

@@ -17,6 +17,7 @@ pub(crate) mod setup;
 pub(crate) mod socket;
 pub(crate) mod watch;
 
+use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
 
 use linerate_base::{Batch, Descriptor, Interface, Result, Source, Stats, TimestampSource};
@@ -57,6 +58,23 @@ impl<I: Intake> Live<I> {
     pub(crate) fn new(port: Port, intake: I) -> Self {
         Self { port, intake }
     }
+
+    /// Takes the next packets; returns how many came in time, `None` at the end.
+    fn find(&mut self, wait: Duration) -> Result<Option<usize>> {
+        let mut deadline = None;
+        loop {
+            let packets = self.intake.fetch(&mut self.port)?;
+            if packets > 0 {
+                self.port.deliver(packets)?;
+                return Ok(Some(packets));
+            }
+            match self.port.idle(*deadline.get_or_insert_with(|| after(wait)))? {
+                Idle::Again => {}
+                Idle::Nothing => return Ok(Some(0)),
+                Idle::End => return Ok(None),
+            }
+        }
+    }
 }
 
 impl<I: Intake> Source for Live<I> {
@@ -65,26 +83,23 @@ impl<I: Intake> Source for Live<I> {
     }
 
     fn next_batch(&mut self, wait: Duration) -> Result<Option<Batch<'_>>> {
-        let mut deadline = None;
-        loop {
-            let packets = self.intake.fetch(&mut self.port)?;
-            if packets > 0 {
-                self.port.deliver(packets)?;
-                let (region, table) = (self.intake.region(), self.intake.descriptors());
-                return Ok(Some(Batch::new(region, table, self.interfaces())));
-            }
-            match self.port.idle(*deadline.get_or_insert_with(|| after(wait)))? {
-                Idle::Again => {}
-                Idle::Nothing => return Ok(Some(Batch::empty(self.interfaces()))),
-                Idle::End => return Ok(None),
-            }
-        }
+        let wait = self.port.await_news(wait)?;
+        let found = self.find(wait);
+        self.port.watch_on();
+        Ok(found?.map(|packets| match packets {
+            0 => Batch::empty(self.interfaces()),
+            _ => Batch::new(self.intake.region(), self.intake.descriptors(), self.interfaces()),
+        }))
     }
 
     fn stats(&mut self) -> Result<Stats> {
         let by_card = self.interfaces()[0].timestamps == Some(TimestampSource::Hardware);
         let unstamped = if by_card { self.intake.unstamped() } else { 0 };
         Ok(Stats { unstamped, ..self.port.stats()? })
+    }
+
+    fn watch(&mut self) -> Result<BorrowedFd<'_>> {
+        self.port.watch()
     }
 
     fn stop(&mut self) -> Result<()> {

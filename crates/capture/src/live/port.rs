@@ -1,7 +1,7 @@
 //! The kernel's side of a live source: socket, gate, counters, and waiting for packets.
 
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
 use linerate_base::{Error, ErrorKind, Result, Stats};
@@ -13,6 +13,7 @@ use super::ledger::Ledger;
 use super::left;
 use super::watch::{Link, LinkState, Losses};
 use crate::Interrupt;
+use crate::lookout::{self, Lookout};
 
 /// What to do when no packet is ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +45,8 @@ pub(crate) struct Port {
     fault: Option<Error>,
     is_down: bool,
     has_ended: bool,
+    /// Where others wait for packets.
+    lookout: Option<Lookout>,
 }
 
 /// The kernel's counters have 32 bits and are set back when read: read them every so many batches.
@@ -52,6 +55,9 @@ const READ_AFTER: u32 = 4096;
 /// How often to look whether an interface that is down came back or went away: the kernel tells
 /// neither to a socket that was told of the first.
 const LOOK_AFTER: Duration = Duration::from_millis(200);
+
+/// How often to look for the last packets.
+const DRAIN_AFTER: Duration = Duration::from_millis(1);
 
 /// The longest that a buffer can take to give out its last packets: the kernel closes the last
 /// block of a ring within two retire times, which are far shorter.
@@ -81,6 +87,7 @@ impl Port {
             fault: None,
             is_down: false,
             has_ended: false,
+            lookout: None,
         }
     }
 
@@ -123,7 +130,33 @@ impl Port {
         drop(barrier);
         self.fault.take_if(|fault| fault.kind() == ErrorKind::Down);
         self.draining = Some(Instant::now() + DRAIN);
+        self.watch_on();
         Ok(())
+    }
+
+    /// A descriptor on which others can wait for packets.
+    pub(crate) fn watch(&mut self) -> Result<BorrowedFd<'_>> {
+        let lookout = match self.lookout.take() {
+            Some(lookout) => lookout,
+            None => Lookout::over(&[self.socket.as_fd(), self.interrupt.as_fd()])?,
+        };
+        Ok((*self.lookout.insert(lookout)).as_fd())
+    }
+
+    /// Waits, if others can, until there is something to look at; returns how long to wait after a look.
+    pub(crate) fn await_news(&self, wait: Duration) -> Result<Duration> {
+        lookout::wait(self.lookout.as_ref(), wait)
+    }
+
+    /// After a look, says when to look again though the socket has nothing to tell.
+    pub(crate) fn watch_on(&self) {
+        let Some(lookout) = &self.lookout else { return };
+        lookout.ask_after(match self {
+            Self { has_ended: true, .. } | Self { fault: Some(_), .. } => Duration::ZERO,
+            Self { draining: Some(_), .. } => DRAIN_AFTER,
+            Self { is_down: true, .. } => LOOK_AFTER,
+            _ => Duration::MAX,
+        });
     }
 
     /// Waits until `deadline` for packets, after none were found.
@@ -223,9 +256,6 @@ impl Port {
     }
 }
 
-fn poll<const N: usize>(
-    fds: [std::os::fd::BorrowedFd<'_>; N],
-    timeout: Duration,
-) -> Result<[Readiness; N]> {
+fn poll<const N: usize>(fds: [BorrowedFd<'_>; N], timeout: Duration) -> Result<[Readiness; N]> {
     event::poll(fds, timeout).map_err(|e| Error::system("wait for packets", e))
 }

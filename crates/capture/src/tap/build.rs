@@ -117,6 +117,7 @@ impl<'a> Build<'a> {
             losses: losses.take(),
             has_stopped: false,
             has_ended: false,
+            lookout: None,
         });
         let sources: Vec<_> = sources.collect();
         let mut notes = self.notes;

@@ -56,12 +56,13 @@ impl Doze {
     /// at again.
     ///
     /// The first one after packets is short: a producer that is just publishing may not see that it is
-    /// to ring. By the end of it, its packet can be seen.
+    /// to ring. By the end of it, its packet can be seen. A mere look is no sleep.
     pub(crate) fn idle(&mut self, left: Duration, held: bool) -> Nap {
         if held {
             return Nap { bytes: None, limit: left.min(SHORTLY) };
         }
-        let first = !std::mem::replace(&mut self.settled, true);
+        let first = !self.settled;
+        self.settled |= !left.is_zero();
         Nap { bytes: Some(1), limit: if first { left.min(MOMENT) } else { left } }
     }
 }
@@ -105,5 +106,8 @@ mod tests {
         assert_eq!(doze.gather(short).unwrap().limit, short);
         assert_eq!(doze.idle(short, true), Nap { bytes: None, limit: short });
         assert_eq!(doze.idle(short, false).limit, short);
+        doze.found(false);
+        assert_eq!(doze.idle(Duration::ZERO, false).limit, Duration::ZERO);
+        assert_eq!(doze.idle(LONG, false).limit, MOMENT);
     }
 }

@@ -18,7 +18,7 @@ pub(crate) mod stamps;
 pub(crate) mod vigil;
 pub(crate) mod walk;
 
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -29,6 +29,7 @@ use linerate_sys::tap_ring::Doorbell;
 use crate::Interrupt;
 use crate::live::watch::Losses;
 use crate::live::{after, left};
+use crate::lookout::{self, Lookout};
 use crate::own::responder::Responder;
 use attachment::Attachment;
 use doze::{Doze, Nap};
@@ -49,6 +50,8 @@ pub(crate) struct TapSource {
     pub(crate) losses: Option<Losses>,
     pub(crate) has_stopped: bool,
     pub(crate) has_ended: bool,
+    /// Where others wait for packets.
+    pub(crate) lookout: Option<Lookout>,
 }
 
 /// What to do when no packet is there.
@@ -67,26 +70,13 @@ impl Source for TapSource {
     }
 
     fn next_batch(&mut self, wait: Duration) -> Result<Option<Batch<'_>>> {
-        self.intake.release();
-        self.gather(wait)?;
-        let mut deadline = None;
-        loop {
-            let draining = self.has_stopped || self.vigil.is_alarmed();
-            let packets = self.intake.fetch(draining)?;
-            if let Some(responder) = &self.responder {
-                responder.answer(self.intake.region(), self.intake.questions());
-            }
-            if packets > 0 {
-                self.doze.found(self.intake.is_cut());
-                let (region, table) = (self.intake.region(), self.intake.descriptors());
-                return Ok(Some(Batch::new(region, table, &self.interfaces)));
-            }
-            match self.idle(*deadline.get_or_insert_with(|| after(wait)))? {
-                Idle::Again => {}
-                Idle::Nothing => return Ok(Some(Batch::empty(&self.interfaces))),
-                Idle::End => return Ok(None),
-            }
-        }
+        let wait = self.await_news(wait)?;
+        let found = self.find(wait);
+        self.watch_on(found.is_err());
+        Ok(found?.map(|packets| match packets {
+            0 => Batch::empty(&self.interfaces),
+            _ => Batch::new(self.intake.region(), self.intake.descriptors(), &self.interfaces),
+        }))
     }
 
     fn stats(&mut self) -> Result<Stats> {
@@ -100,11 +90,65 @@ impl Source for TapSource {
         self.attachment.detach();
         self.has_stopped = true;
         self.vigil.calm();
+        self.watch_on(false);
         Ok(())
+    }
+
+    fn watch(&mut self) -> Result<BorrowedFd<'_>> {
+        let lookout = match self.lookout.take() {
+            Some(lookout) => lookout,
+            None => {
+                Lookout::over(&[self.doorbell.as_fd(), self.interrupt.as_fd(), self.vigil.as_fd()])?
+            }
+        };
+        Ok((*self.lookout.insert(lookout)).as_fd())
     }
 }
 
 impl TapSource {
+    /// Takes the next packets; returns how many came in time, `None` at the end.
+    fn find(&mut self, wait: Duration) -> Result<Option<usize>> {
+        self.intake.release();
+        self.gather(wait)?;
+        let mut deadline = None;
+        loop {
+            let draining = self.has_stopped || self.vigil.is_alarmed();
+            let packets = self.intake.fetch(draining)?;
+            if let Some(responder) = &self.responder {
+                responder.answer(self.intake.region(), self.intake.questions());
+            }
+            if packets > 0 {
+                self.doze.found(self.intake.is_cut());
+                return Ok(Some(packets));
+            }
+            match self.idle(*deadline.get_or_insert_with(|| after(wait)))? {
+                Idle::Again => {}
+                Idle::Nothing => return Ok(Some(0)),
+                Idle::End => return Ok(None),
+            }
+        }
+    }
+
+    /// Waits, if others can, until there is something to look at; returns how long to wait after a look.
+    fn await_news(&self, wait: Duration) -> Result<Duration> {
+        let wait = lookout::wait(self.lookout.as_ref(), wait)?;
+        if self.lookout.is_some() {
+            self.doorbell.silence();
+        }
+        Ok(wait)
+    }
+
+    /// After a look, has the doorbell rung for those who wait from outside; says when to look again though it does
+    /// not ring. At once after a fault, as there may be more to tell.
+    fn watch_on(&mut self, after_fault: bool) {
+        let Some(lookout) = &self.lookout else { return };
+        let nap = self.doze.gather(Duration::MAX);
+        let nap = nap.unwrap_or_else(|| self.doze.idle(Duration::MAX, self.intake.holds_some()));
+        let has_news = after_fault || self.has_stopped || self.has_ended || self.vigil.is_alarmed();
+        let sleeps = !has_news && self.intake.arm(nap.bytes);
+        lookout.ask_after(if sleeps { nap.limit } else { Duration::ZERO });
+    }
+
     /// Lets packets gather for a moment where they come so quickly that each look finds a few only.
     fn gather(&mut self, wait: Duration) -> Result<()> {
         if self.has_stopped {

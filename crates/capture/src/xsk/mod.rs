@@ -15,6 +15,7 @@ mod program;
 pub(crate) mod setup;
 mod wait;
 
+use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -47,22 +48,13 @@ impl Source for Xsk {
     }
 
     fn next_batch(&mut self, wait: Duration) -> Result<Option<Batch<'_>>> {
-        let mut deadline = None;
-        loop {
-            let packets = self.fetch()?;
-            if packets > 0 {
-                self.wait.found_packets();
-                self.delivered += packets as u64;
-                let (region, table) = (self.intake.region(), self.intake.descriptors());
-                return Ok(Some(Batch::new(region, table, &self.interfaces)));
-            }
-            let deadline = *deadline.get_or_insert_with(|| crate::live::after(wait));
-            match self.wait.idle(deadline, &self.intake.sockets())? {
-                Idle::Again => {}
-                Idle::Nothing => return Ok(Some(Batch::empty(&self.interfaces))),
-                Idle::End => return Ok(None),
-            }
-        }
+        let wait = self.wait.await_news(wait)?;
+        let found = self.find(wait);
+        self.wait.watch_on();
+        Ok(found?.map(|packets| match packets {
+            0 => Batch::empty(&self.interfaces),
+            _ => Batch::new(self.intake.region(), self.intake.descriptors(), &self.interfaces),
+        }))
     }
 
     fn stats(&mut self) -> Result<Stats> {
@@ -86,6 +78,10 @@ impl Source for Xsk {
         })
     }
 
+    fn watch(&mut self) -> Result<BorrowedFd<'_>> {
+        self.wait.watch(&self.intake.sockets())
+    }
+
     fn stop(&mut self) -> Result<()> {
         self.inlet.close();
         self.wait.stop();
@@ -94,6 +90,25 @@ impl Source for Xsk {
 }
 
 impl Xsk {
+    /// Takes the next packets; returns how many came in time, `None` at the end.
+    fn find(&mut self, wait: Duration) -> Result<Option<usize>> {
+        let mut deadline = None;
+        loop {
+            let packets = self.fetch()?;
+            if packets > 0 {
+                self.wait.found_packets();
+                self.delivered += packets as u64;
+                return Ok(Some(packets));
+            }
+            let deadline = *deadline.get_or_insert_with(|| crate::live::after(wait));
+            match self.wait.idle(deadline, &self.intake.sockets())? {
+                Idle::Again => {}
+                Idle::Nothing => return Ok(Some(0)),
+                Idle::End => return Ok(None),
+            }
+        }
+    }
+
     fn fetch(&mut self) -> Result<usize> {
         self.clock.tick();
         let packets = self.intake.fetch(&self.clock)?;

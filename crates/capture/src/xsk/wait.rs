@@ -10,6 +10,7 @@ use linerate_sys::netlink::{LinkChange, LinkWatch};
 use crate::Interrupt;
 use crate::live::port::Idle;
 use crate::live::watch::Link;
+use crate::lookout::{self, Lookout};
 
 /// What is done while no packets are there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +36,8 @@ pub(super) struct Wait {
     /// What to report when the queues are empty.
     fault: Option<Error>,
     has_ended: bool,
+    /// Where others wait for packets.
+    lookout: Option<Lookout>,
 }
 
 impl Wait {
@@ -48,6 +51,7 @@ impl Wait {
             is_stopped: false,
             fault: None,
             has_ended: false,
+            lookout: None,
         }
     }
 
@@ -60,6 +64,30 @@ impl Wait {
     pub(super) fn stop(&mut self) {
         self.is_stopped = true;
         self.fault.take_if(|fault| fault.kind() == ErrorKind::Down);
+        self.watch_on();
+    }
+
+    /// A descriptor on which others can wait for packets of `sockets`.
+    pub(super) fn watch(&mut self, sockets: &[BorrowedFd<'_>]) -> Result<BorrowedFd<'_>> {
+        let lookout = match self.lookout.take() {
+            Some(lookout) => lookout,
+            None => {
+                Lookout::over(&[&[self.interrupt.as_fd(), self.watch.as_fd()], sockets].concat())?
+            }
+        };
+        Ok((*self.lookout.insert(lookout)).as_fd())
+    }
+
+    /// Waits, if others can, until there is something to look at; returns how long to wait after a look.
+    pub(super) fn await_news(&self, wait: Duration) -> Result<Duration> {
+        lookout::wait(self.lookout.as_ref(), wait)
+    }
+
+    /// After a look, says when to look again though no descriptor has anything to tell.
+    pub(super) fn watch_on(&self) {
+        let Some(lookout) = &self.lookout else { return };
+        let has_news = self.is_stopped || self.has_ended || self.fault.is_some();
+        lookout.ask_after(if has_news { Duration::ZERO } else { Duration::MAX });
     }
 
     /// Waits until `deadline` for packets on `sockets`, after none were found.
@@ -75,12 +103,13 @@ impl Wait {
             self.has_ended = true;
             return Ok(Idle::End);
         }
+        let left = deadline.saturating_duration_since(Instant::now());
         let longest = match self.rest {
             Rest::Nap(nap) if std::mem::take(&mut self.is_busy) => {
-                self.sleep(nap, deadline, &[])?;
+                self.sleep(nap.min(left), deadline, &[])?;
                 return Ok(Idle::Again);
             }
-            Rest::Nap(_) | Rest::Sleep => deadline.saturating_duration_since(Instant::now()),
+            Rest::Nap(_) | Rest::Sleep => left,
             Rest::Never => Duration::ZERO,
         };
         self.sleep(longest, deadline, sockets)

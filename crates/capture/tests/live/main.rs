@@ -13,4 +13,5 @@ mod own;
 mod privilege;
 mod probe;
 mod tap;
+mod watch;
 mod xdp;

@@ -22,6 +22,7 @@ mod send;
 mod simulate;
 mod stat;
 mod survey;
+mod with;
 
 pub(crate) use bench::{BenchArgs, BenchName};
 pub(crate) use capture::{CaptureArgs, DirectionArg};
@@ -42,6 +43,7 @@ pub(crate) use send::{Count, SendArgs};
 pub(crate) use simulate::{SimulateArg, SimulateArgs};
 pub(crate) use stat::StatArgs;
 pub(crate) use survey::{LeaveOutArgs, RowsArg, RunArgs, TargetArgs, WayArgs};
+pub(crate) use with::WithArgs;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
@@ -80,6 +82,7 @@ pub(crate) enum Command {
     Mirror(MirrorArgs),
     Stat(StatArgs),
     Filter(FilterArgs),
+    With(WithArgs),
     Interfaces(InterfacesArgs),
     Doctor(DoctorArgs),
     Profile(ProfileArgs),

@@ -17,6 +17,7 @@ mod send;
 mod sending;
 mod stat;
 mod survey;
+mod with;
 
 use anyhow::Result;
 
@@ -40,6 +41,7 @@ pub(crate) fn run(command: Command) -> Result<Outcome> {
         Command::Mirror(args) => mirror::run(&args),
         Command::Stat(args) => stat::run(&args),
         Command::Filter(args) => filter::run(&args),
+        Command::With(args) => with::run(&args),
         Command::Interfaces(args) => interfaces::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Profile(args) => profile::run(&args),

@@ -66,8 +66,7 @@ fn set(inner: &mut Inner, instructions: &[Instruction]) -> c_int {
     };
     let own = inner.compiled.as_ref().filter(|own| *own.program == *instructions).cloned();
     if let Kind::Live(_) = &inner.kind {
-        inner.filter_live(own.as_ref(), program);
-        return 0;
+        return inner.filter_live(own.as_ref(), program);
     }
     inner.chosen = Some(match own {
         Some(own) => Arc::new(own.engine),

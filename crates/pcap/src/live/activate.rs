@@ -58,7 +58,7 @@ fn activate(inner: &mut Inner) -> c_int {
     config.link_type = is_any.then_some(LinkType::LINUX_SLL);
     let has_no_promiscuous = is_any && config.promiscuous;
     let snapshot = c_int::try_from(config.snaplen).unwrap_or(c_int::MAX);
-    match Live::open(config, settings.timeout, settings.is_nonblocking) {
+    match Live::open(config, settings) {
         Ok(live) => {
             let link_type = live.config.link_type.or_else(|| live.link_types.first().copied());
             (inner.link_type, inner.snapshot) = (link_type.unwrap_or_default(), snapshot);

@@ -13,7 +13,7 @@ use crate::abi::{
     PcapAddress, PcapInterface,
 };
 use crate::entry::entry;
-use crate::pointer;
+use crate::{init, pointer};
 
 fn flags(interface: Option<&Interface>) -> u32 {
     let Some(interface) = interface else { return IF_UP | IF_RUNNING | IF_NO_CONNECTION };
@@ -187,7 +187,15 @@ entry! {
     }
 
     /// The first interface of the list, valid until the thread's next question; null and the reason where there is none.
+    /// Programs that have called `pcap_init` are told to take the list.
     fn pcap_lookupdev(error: *mut c_char) -> *const c_char, ptr::null() => {
+        if init::is_done() {
+            pointer::say(
+                error,
+                "pcap_lookupdev() is deprecated and is not supported in programs calling pcap_init()",
+            );
+            return ptr::null();
+        }
         let first = ranked().map(|all| all.into_iter().find(|c| c.interface.is_some()));
         match first {
             Ok(Some(first)) => FIRST.with_borrow_mut(|place| {

@@ -2,5 +2,8 @@
 
 pub mod activate;
 pub mod devices;
+pub(crate) mod protocol;
+pub(crate) mod report;
+pub mod select;
 pub mod settings;
 pub mod source;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use linerate::base::{LinkType, TimestampSource};
 use linerate::capture::{ANY, Config, Interrupt, MAX_SNAPLEN};
 
+use super::protocol;
 use crate::abi::{ERROR, ERROR_ACTIVATED, WARNING_TSTAMP_TYPE};
 use crate::entry::entry;
 use crate::handle::{self, Handle, Kind, Precision};
@@ -26,6 +27,8 @@ pub(crate) struct Settings {
     /// The longest wait for packets.
     pub(crate) timeout: Duration,
     pub(crate) is_nonblocking: bool,
+    /// The EtherType of packets to see; `None` for all.
+    pub(crate) protocol: Option<u16>,
 }
 
 fn create(name: Option<&str>) -> Result<*mut Handle, String> {
@@ -33,8 +36,13 @@ fn create(name: Option<&str>) -> Result<*mut Handle, String> {
     let mut config = Config::new(name.unwrap_or(ANY), interrupt.clone());
     // As in libpcap, where promiscuous mode is asked for.
     config.promiscuous = false;
-    let settings =
-        Settings { config, wants_monitor: false, timeout: FOREVER, is_nonblocking: false };
+    let settings = Settings {
+        config,
+        wants_monitor: false,
+        timeout: FOREVER,
+        is_nonblocking: false,
+        protocol: None,
+    };
     let (kind, snapshot) = (Kind::Created(Box::new(settings)), MAX_SNAPLEN as c_int);
     let handle =
         Handle::allocate(kind, LinkType::ETHERNET, snapshot, Precision::Micro, Some(interrupt));
@@ -120,6 +128,14 @@ entry! {
         })
     }
 
+    /// The EtherType of received packets to see, of 0 and `ETH_P_ALL` all; Linux only.
+    fn pcap_set_protocol_linux(handle: *mut Handle, protocol: c_int) -> c_int, ERROR => {
+        change(handle, |settings| {
+            settings.protocol = protocol::wanted(protocol);
+            0
+        })
+    }
+
     /// Who stamps packets; a warning, and no change, for a kind that we have not.
     fn pcap_set_tstamp_type(handle: *mut Handle, kind: c_int) -> c_int, ERROR => {
         change(handle, |settings| {
@@ -157,7 +173,7 @@ entry! {
             match &mut inner.kind {
                 Kind::Created(settings) => settings.is_nonblocking = nonblocking != 0,
                 Kind::Live(live) => live.is_nonblocking = nonblocking != 0,
-                Kind::File(_) | Kind::Dead => {
+                Kind::File(_) | Kind::Dead | Kind::Dumping(_) => {
                     pointer::say(error, "only live captures can be put into non-blocking mode");
                     return ERROR;
                 }
@@ -171,7 +187,7 @@ entry! {
         handle::inner_or(handle, |inner| match &inner.kind {
             Kind::Created(settings) => settings.is_nonblocking.into(),
             Kind::Live(live) => live.is_nonblocking.into(),
-            Kind::File(_) | Kind::Dead => 0,
+            Kind::File(_) | Kind::Dead | Kind::Dumping(_) => 0,
         })
     }
 }

@@ -5,20 +5,28 @@
 //! before a filter.
 
 use std::ffi::{c_int, c_uint};
+use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use linerate::base::{Batch, Error, LinkType, Result, Source, Stats};
+use linerate::base::{Batch, Error, ErrorKind, LinkType, Result, Source, Stats};
 use linerate::bpf::classic::Program;
-use linerate::capture::{self, ANY, Config, Directions, Filter};
+use linerate::capture::{self, ANY, Config, Directions, Filter, UserFilter};
 use linerate::filter::{self, Options, Target};
 
-use crate::abi::{ERROR, PcapStat};
+use super::protocol;
+use super::report::{self, Report};
+use super::select::Selectable;
+use super::settings::Settings;
+use crate::abi::{ERROR, ExtendedStat, PcapStat};
 use crate::entry::entry;
 use crate::filter::{ByProgram, Compiled, Request};
 use crate::handle::{self, Handle, Inner, Kind};
 use crate::names::resolver::System;
 use crate::packets::Lent;
+use crate::send::Sending;
+use crate::winpcap::dump::BEING_DUMPED;
+use crate::winpcap::statistics::Statistics;
 
 /// A capture that runs.
 pub(crate) struct Live {
@@ -27,27 +35,67 @@ pub(crate) struct Live {
     pub(crate) link_types: Vec<LinkType>,
     pub(crate) timeout: Duration,
     pub(crate) is_nonblocking: bool,
+    pub(crate) mode: Mode,
+    pub(crate) sending: Sending,
+    /// Where the program waits for packets.
+    pub(crate) selectable: Option<Selectable>,
+    /// The EtherType of packets to see; `None` for all.
+    protocol: Option<u16>,
+    /// How packets are captured, and where that is told at the end.
+    way: String,
+    report: Option<Report>,
     /// What the sources before this one have counted.
     earlier: Stats,
     /// Whether this source has lent packets.
     has_lent: bool,
 }
 
+/// What a program gets of packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// They themselves.
+    Capture,
+    /// How many they were, and their bytes.
+    Statistics,
+}
+
 impl Live {
-    pub(crate) fn open(config: Config, timeout: Duration, is_nonblocking: bool) -> Result<Self> {
+    pub(crate) fn open(mut config: Config, settings: &Settings) -> Result<Self> {
         let link_types = capture::link_types(&config.interface)?;
-        let source = capture::open(&config)?.source;
-        let (earlier, has_lent) = (Stats::default(), false);
-        Ok(Self { source, config, link_types, timeout, is_nonblocking, earlier, has_lent })
+        let &Settings { timeout, is_nonblocking, protocol, .. } = settings;
+        if let Some(protocol) = protocol {
+            let link_type = config.link_type.or_else(|| link_types.first().copied());
+            restrict(&mut config, protocol, link_type.unwrap_or_default())?;
+        }
+        let (source, way) = begin(&config, Mode::Capture, timeout)?;
+        Ok(Self {
+            source,
+            config,
+            link_types,
+            timeout,
+            is_nonblocking,
+            mode: Mode::Capture,
+            sending: Sending::default(),
+            selectable: None,
+            protocol,
+            way,
+            report: Report::asked(),
+            earlier: Stats::default(),
+            has_lent: false,
+        })
     }
 
     /// Captures in another way from now on. Where that fails the capture goes on as it was.
-    fn reopen(&mut self, config: Config) -> Result<()> {
-        let source = capture::open(&config)?.source;
+    fn reopen(&mut self, config: Config, mode: Mode) -> Result<()> {
+        let (mut source, way) = begin(&config, mode, self.timeout)?;
+        if let Some(selectable) = &self.selectable {
+            selectable.follow(&mut source)?;
+        }
         if self.has_lent {
             self.earlier += self.source.stats().unwrap_or_default();
         }
-        (self.source, self.config, self.has_lent) = (source, config, false);
+        (self.source, self.config, self.mode, self.has_lent) = (source, config, mode, false);
+        self.way = way;
         Ok(())
     }
 
@@ -59,17 +107,65 @@ impl Live {
         Ok(batch)
     }
 
-    fn stats(&mut self) -> Result<PcapStat> {
+    /// What became of all packets, those of earlier sources among them.
+    fn total(&mut self) -> Result<Stats> {
         let mut stats = self.source.stats()?;
         stats += self.earlier;
-        Ok(counts(&stats))
+        Ok(stats)
     }
+
+    fn stats(&mut self) -> Result<ExtendedStat> {
+        let stats = self.total()?;
+        Ok(ExtendedStat {
+            base: counts(&stats),
+            ps_capt: saturated(stats.delivered),
+            ps_sent: saturated(self.sending.sent()),
+            ps_netdrop: 0,
+        })
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        if let (Some(mut report), Ok(stats)) = (self.report.take(), self.total()) {
+            report.tell(&self.config.interface, &self.way, &stats, self.sending.sent());
+        }
+    }
+}
+
+/// Begins to capture, or to count, and says how.
+fn begin(
+    config: &Config,
+    mode: Mode,
+    timeout: Duration,
+) -> Result<(Box<dyn Source + Send>, String)> {
+    match mode {
+        Mode::Capture => {
+            let capture = capture::open(config)?;
+            let way = report::way(&capture);
+            Ok((capture.source, way))
+        }
+        Mode::Statistics => {
+            let statistics = Statistics::open(config, timeout)?;
+            Ok((Box::new(statistics), "counting in the kernel".into()))
+        }
+    }
+}
+
+fn restrict(config: &mut Config, protocol: u16, link_type: LinkType) -> Result<()> {
+    protocol::restrict(config, protocol, link_type).map_err(|error| {
+        let asked = format!("capture packets of the protocol {protocol:#06x}");
+        Error::new(ErrorKind::Unsupported, asked, error.to_string())
+    })
+}
+
+fn saturated(count: u64) -> c_uint {
+    c_uint::try_from(count).unwrap_or(c_uint::MAX)
 }
 
 /// Counts as libpcap has them, at most as large as they can be there. Its packets received are those that the filter
 /// kept, whether there was room for them or not.
 fn counts(stats: &Stats) -> PcapStat {
-    let saturated = |count: u64| c_uint::try_from(count).unwrap_or(c_uint::MAX);
     PcapStat {
         ps_recv: saturated(stats.delivered + stats.pending + stats.dropped),
         ps_drop: saturated(stats.dropped),
@@ -77,17 +173,21 @@ fn counts(stats: &Stats) -> PcapStat {
     }
 }
 
-/// What was compiled, for all places where a capture's filter can run.
-fn everywhere(compiled: &Compiled, config: &Config, link_type: LinkType) -> Filter {
-    let Request { text, netmask, .. } = &compiled.request;
-    let options =
-        Options { snaplen: config.snaplen, netmask: *netmask, ..Options::new(link_type, &System) };
+/// An expression, for all places where a capture's filter can run; `user` is it, compiled for user space.
+pub(super) fn everywhere(
+    text: &str,
+    netmask: Option<Ipv4Addr>,
+    user: UserFilter,
+    config: &Config,
+    link_type: LinkType,
+) -> Filter {
+    let options = Options { snaplen: config.snaplen, netmask, ..Options::new(link_type, &System) };
     let compile = |target| filter::compile(text, &Options { target, ..options });
     Filter {
-        text: text.clone(),
+        text: text.into(),
         kernel: compile(Target::Kernel).ok().map(|filter| filter.program().clone()),
         tap: compile(Target::Tap).and_then(|filter| filter.predicate()).ok(),
-        user: Arc::new(compiled.engine.clone()),
+        user,
     }
 }
 
@@ -100,43 +200,73 @@ fn by_hand(program: Program, config: &Config) -> Filter {
 
 impl Inner {
     /// Filters a live capture: where a new source cannot be had, as after privileges were given up, in user space.
-    pub(crate) fn filter_live(&mut self, own: Option<&Compiled>, program: Program) {
-        let Kind::Live(live) = &mut self.kind else { return };
+    pub(crate) fn filter_live(&mut self, own: Option<&Compiled>, program: Program) -> c_int {
+        let Kind::Live(live) = &mut self.kind else { return ERROR };
         let filter = match own {
-            Some(own) => everywhere(own, &live.config, self.link_type),
+            Some(own) => {
+                let Request { text, netmask, .. } = &own.request;
+                let user = Arc::new(own.engine.clone());
+                everywhere(text, *netmask, user, &live.config, self.link_type)
+            }
             None => by_hand(program, &live.config),
         };
         let user = filter.user.clone();
-        let config = Config { filter: Some(filter), ..live.config.clone() };
-        match live.reopen(config) {
-            Ok(()) => (self.chosen, self.lent) = (None, Lent::default()),
-            Err(_) => {
-                self.chosen = Some(user);
-                self.select();
+        // The kernel's place is taken by the filter for a protocol.
+        if live.protocol.is_none() {
+            let config = Config { filter: Some(filter), ..live.config.clone() };
+            match live.reopen(config, live.mode) {
+                Ok(()) => {
+                    self.chosen = None;
+                    self.give_up_lent();
+                    return 0;
+                }
+                Err(error) if live.mode == Mode::Statistics => return self.refuse(&error),
+                Err(_) => {}
             }
         }
+        self.chosen = Some(user);
+        self.select();
+        self.tell_waiting();
+        0
     }
 
     /// Captures in another way from now on: 0, or an error and all is as it was.
-    fn change_live(&mut self, change: impl FnOnce(&mut Config)) -> c_int {
-        let Kind::Live(live) = &mut self.kind else { return ERROR };
-        let mut config = live.config.clone();
-        change(&mut config);
-        match live.reopen(config) {
+    pub(crate) fn change_live(&mut self, change: impl FnOnce(&mut Config, &mut Mode)) -> c_int {
+        let Kind::Live(live) = &mut self.kind else {
+            self.fail("that is for live captures only");
+            return ERROR;
+        };
+        let (mut config, mut mode) = (live.config.clone(), live.mode);
+        change(&mut config, &mut mode);
+        match live.reopen(config, mode) {
             Ok(()) => {
-                self.lent = Lent::default();
+                self.give_up_lent();
                 0
             }
             Err(error) => self.refuse(&error),
         }
     }
 
+    /// The packets at hand are those of a source that is gone.
+    fn give_up_lent(&mut self) {
+        self.lent = Lent::default();
+        self.tell_waiting();
+    }
+
     /// Takes another of the link types that a live capture can have.
     pub(crate) fn relink(&mut self, link_type: LinkType) -> c_int {
-        let status = self.change_live(|config| {
+        let protocol = match &self.kind {
+            Kind::Live(live) => live.protocol,
+            _ => None,
+        };
+        let status = self.change_live(|config, _| {
             config.link_type = Some(link_type);
             // It was for packets of the other one.
             config.filter = None;
+            if let Some(protocol) = protocol {
+                // Of a link type without such numbers none is looked for.
+                let _ = protocol::restrict(config, protocol, link_type);
+            }
         });
         if status == 0 {
             (self.link_type, self.chosen) = (link_type, None);
@@ -144,18 +274,20 @@ impl Inner {
         status
     }
 
-    fn refuse(&mut self, error: &Error) -> c_int {
+    /// Keeps an error for the caller, who is told that there is one.
+    pub(crate) fn refuse(&mut self, error: &Error) -> c_int {
         self.fail(&error.to_string());
         ERROR
     }
 
     /// Counts of a live capture.
-    pub(crate) fn live_stats(&mut self) -> std::result::Result<PcapStat, String> {
+    pub(crate) fn live_stats(&mut self) -> std::result::Result<ExtendedStat, String> {
         match &mut self.kind {
             Kind::Live(live) => live.stats().map_err(|error| error.to_string()),
             Kind::File(_) => Err("Statistics aren't available from savefiles".into()),
             Kind::Dead => Err("Statistics aren't available from a pcap_open_dead pcap_t".into()),
             Kind::Created(_) => Err("the capture has not begun".into()),
+            Kind::Dumping(_) => Err(BEING_DUMPED.into()),
         }
     }
 }
@@ -174,7 +306,7 @@ entry! {
     /// Which way packets must go, of a live capture.
     fn pcap_setdirection(handle: *mut Handle, direction: c_int) -> c_int, ERROR => {
         handle::active_or(handle, |inner| match (directions(direction), &inner.kind) {
-            (Some(direction), Kind::Live(_)) => inner.change_live(|c| c.direction = direction),
+            (Some(direction), Kind::Live(_)) => inner.change_live(|c, _| c.direction = direction),
             (None, _) => {
                 inner.fail("Invalid direction");
                 ERROR

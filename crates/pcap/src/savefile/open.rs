@@ -11,7 +11,7 @@ use linerate::savefile::{Reader, Warning};
 use super::header::Header;
 use super::rules::Rules;
 use super::stream::{self, Feed, Owned};
-use crate::abi::{ERROR, PRECISION_MICRO};
+use crate::abi::PRECISION_MICRO;
 use crate::entry::entry;
 use crate::handle::{self, Handle, Kind, Precision};
 use crate::pointer;
@@ -30,6 +30,11 @@ pub(crate) struct Savefile {
 }
 
 impl Savefile {
+    /// The stream that it is read from.
+    pub(crate) fn stream(&self) -> *mut FILE {
+        self.file.0
+    }
+
     /// The end of the file: an error, once, where it is inside a record.
     pub(crate) fn end(&mut self) -> Result<Option<usize>, String> {
         let cut = self.reader.warnings().iter().find_map(cut);
@@ -133,16 +138,6 @@ entry! {
     /// The stream that a savefile is read from; null for other handles.
     fn pcap_file(handle: *mut Handle) -> *mut FILE, ptr::null_mut() => {
         let inner = handle::inner(handle);
-        inner.and_then(|inner| inner.savefile().map(|s| s.file.0)).unwrap_or(ptr::null_mut())
-    }
-
-    /// The descriptor that a live capture has; -1 for other handles.
-    fn pcap_fileno(handle: *mut Handle) -> c_int, ERROR => {
-        handle::inner_or(handle, |_| ERROR)
-    }
-
-    /// A descriptor on which to wait for packets; -1 for handles without.
-    fn pcap_get_selectable_fd(handle: *mut Handle) -> c_int, ERROR => {
-        handle::inner_or(handle, |inner| inner.savefile().map_or(ERROR, |s| libc::fileno(s.file.0)))
+        inner.and_then(|inner| inner.savefile().map(Savefile::stream)).unwrap_or(ptr::null_mut())
     }
 }

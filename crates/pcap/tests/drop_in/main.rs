@@ -1,6 +1,8 @@
 //! Programs that were made for libpcap, with our library in the place of the system's.
 
+mod live;
 mod programs;
+mod symbols;
 mod tcpdump;
 
 use std::os::unix::fs::symlink;

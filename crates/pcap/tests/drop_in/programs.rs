@@ -1,6 +1,7 @@
 //! C programs, compiled with the system's header and linked with the system's library, that say the same
 //! with ours in its place.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -11,17 +12,22 @@ use tempfile::TempDir;
 use crate::library;
 
 /// What is needed to compile programs; where it is missing the test skips aloud.
-fn can_compile() -> bool {
+pub(crate) fn can_compile() -> bool {
     need::program("gcc", "gcc") && need::file("/usr/include/pcap/pcap.h", "libpcap-dev")
 }
 
-/// The program, compiled.
-fn compiled(name: &str, folder: &Path) -> PathBuf {
+/// The program, compiled and linked with the system's library.
+pub(crate) fn compiled(name: &str, folder: &Path) -> PathBuf {
+    compiled_with(name, folder, "-lpcap".as_ref())
+}
+
+/// The program, compiled and linked with a library.
+pub(crate) fn compiled_with(name: &str, folder: &Path, library: &OsStr) -> PathBuf {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(name);
     let program = folder.join("program");
     let mut gcc = Command::new("gcc");
-    gcc.args(["-Wall", "-Wextra", "-Werror", "-Wno-deprecated-declarations", "-o"]);
-    let output = gcc.arg(&program).arg(source).arg("-lpcap").output().expect("gcc runs");
+    gcc.args(["-Wall", "-Wextra", "-Werror", "-Wno-deprecated-declarations", "-pthread", "-o"]);
+    let output = gcc.arg(&program).arg(source).arg(library).output().expect("gcc runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     program
 }
@@ -53,6 +59,11 @@ fn prints_the_same(name: &str, content: &str) {
         assert!(output.status.success(), "{library:?}: {:?}\n{text}{errors}", output.status);
         text
     });
+    assert_same(&system, &ours);
+}
+
+/// Fails at the first line that our library has other than the system's.
+pub(crate) fn assert_same(system: &str, ours: &str) {
     for (line, (system, ours)) in system.lines().zip(ours.lines()).enumerate() {
         assert_eq!(ours, system, "line {}", line + 1);
     }

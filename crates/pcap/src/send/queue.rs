@@ -1,0 +1,265 @@
+//! Queues of packets to send, as WinPcap has them: a piece of memory in which a header and its packet follow another,
+//! without gaps. Programs may fill it by themselves.
+
+use std::ffi::{c_char, c_int, c_uint};
+use std::ptr;
+use std::time::Duration;
+
+use linerate::base::{
+    Batch, Descriptor, Error, ErrorKind, Interface, LinkType, Result, Sink, Source, Stats,
+    Timestamp,
+};
+use linerate::transmit::Outlet;
+use linerate::transmit::pacing::{Pace, Rate};
+use linerate::transmit::replay::{Frames, Plan, Replayer, Speed, Timing};
+
+use super::{Way, no_room, since};
+use crate::abi::{ERROR, PacketHeader, SendQueue};
+use crate::entry::entry;
+use crate::handle::{self, Handle, Inner, Precision};
+use crate::live::source::Live;
+use crate::pointer;
+
+/// Bytes of a packet's header.
+const HEADER: usize = size_of::<PacketHeader>();
+
+/// From so many packets on a program in the kernel sends them, which takes a while to begin.
+const MANY: usize = 1 << 14;
+
+/// The packets of a queue.
+struct Packets<'a> {
+    bytes: &'a [u8],
+    table: Vec<Descriptor>,
+    interfaces: [Interface; 1],
+    is_played: bool,
+}
+
+/// When the first packet of a queue was recorded, wherever its clock begins: a replay takes a time of 0 for none.
+const FIRST: Timestamp = Timestamp::from_parts(1, 0);
+
+impl<'a> Packets<'a> {
+    /// Those that are whole.
+    fn of(bytes: &'a [u8], precision: Precision) -> Self {
+        let (mut table, mut at, mut began) = (Vec::new(), 0, None);
+        while let Some((header, _)) = bytes[at..].split_first_chunk::<HEADER>() {
+            let (time, captured) = read(header, precision);
+            let (start, end) = (at + HEADER, at + HEADER + captured as usize);
+            if end > bytes.len() {
+                break;
+            }
+            let began = *began.get_or_insert(time);
+            let time = Timestamp::from_nanos(FIRST.nanos() + time.nanos_since(began));
+            let (offset, length) = (start as u32, captured);
+            table.push(Descriptor { time, offset, captured, length, ..Descriptor::default() });
+            at = end;
+        }
+        let interface = Interface { link_type: LinkType::ETHERNET, ..Interface::default() };
+        Self { bytes, table, interfaces: [interface], is_played: false }
+    }
+
+    /// Bytes of the queue that the first so many packets take.
+    fn bytes_of(&self, packets: usize) -> usize {
+        let last = packets.checked_sub(1).and_then(|last| self.table.get(last));
+        last.map_or(0, |packet| (packet.offset + packet.captured) as usize)
+    }
+}
+
+/// The time and the length that a packet's header tells.
+fn read(header: &[u8; HEADER], precision: Precision) -> (Timestamp, u32) {
+    // SAFETY: so many bytes are there, of any alignment, and any bytes are a header.
+    let header: PacketHeader = unsafe { ptr::read_unaligned(header.as_ptr().cast()) };
+    let unit = match precision {
+        Precision::Micro => 1000,
+        Precision::Nano => 1,
+    };
+    let nanos = header.ts.tv_sec.saturating_mul(1_000_000_000);
+    (
+        Timestamp::from_nanos(nanos.saturating_add(header.ts.tv_usec.saturating_mul(unit))),
+        header.caplen,
+    )
+}
+
+impl Source for Packets<'_> {
+    fn interfaces(&self) -> &[Interface] {
+        &self.interfaces
+    }
+
+    fn next_batch(&mut self, _wait: Duration) -> Result<Option<Batch<'_>>> {
+        let is_played = std::mem::replace(&mut self.is_played, true);
+        Ok((!is_played).then(|| Batch::new(self.bytes, &self.table, &self.interfaces)))
+    }
+
+    fn stats(&mut self) -> Result<Stats> {
+        let packets = if self.is_played { self.table.len() as u64 } else { 0 };
+        Ok(Stats { seen: packets, delivered: packets, ..Stats::default() })
+    }
+
+    fn stop(&mut self) -> Result<()> {
+        self.is_played = true;
+        Ok(())
+    }
+}
+
+/// Sends packets until `stop` says true; how many bytes of the queue were sent, and what went wrong.
+fn transmit(
+    live: &mut Live,
+    packets: &mut Packets<'_>,
+    in_time: bool,
+    stop: &dyn Fn() -> bool,
+) -> (usize, Result<()>) {
+    let interface = live.config.interface.clone();
+    let longest = match Outlet::find(&interface) {
+        Ok(outlet) => outlet.longest(),
+        Err(error) => return (0, Err(error)),
+    };
+    let frames = Frames { longest, ..Frames::default() };
+    let way = if !in_time && packets.table.len() >= MANY { Way::Fast } else { Way::Paced };
+    let timing = match in_time {
+        true => Timing::Recorded { speed: Speed::RECORDED, max_gap: None },
+        false => Timing::Paced(Pace::new(Rate::Unlimited)),
+    };
+    let sink = match live.sending.by(way, &interface, frames.slot()) {
+        Ok(sink) => sink,
+        Err(error) => return (0, Err(error)),
+    };
+    let before = sink.stats();
+    let played = play(&Plan { frames, timing, count: None, duration: None }, sink, packets, stop);
+    let (sent, refused) = since(sink.stats(), before);
+    live.sending.sent += sent;
+    let all = packets.table.len() as u64;
+    let result = match played {
+        Ok(()) if refused > 0 => Err(no_room(&interface)),
+        Ok(()) if sent < all => Err(incomplete(&interface, all - sent)),
+        played => played,
+    };
+    (packets.bytes_of(sent as usize), result)
+}
+
+fn play(
+    plan: &Plan,
+    sink: &mut dyn Sink,
+    packets: &mut Packets<'_>,
+    stop: &dyn Fn() -> bool,
+) -> Result<()> {
+    let mut replayer = Replayer::new(plan, sink)?;
+    let played = replayer.play(packets, &mut |_| stop());
+    let (_, flushed) = replayer.finish(None, &mut || stop());
+    played.map(drop).and(flushed)
+}
+
+fn incomplete(interface: &str, packets: u64) -> Error {
+    let answered = format!("{packets} packets of the queue were not sent");
+    Error::new(ErrorKind::Interrupted, format!("send a queue on {interface}"), answered)
+        .advise("either the sending was ended, or they are no frames that the interface takes")
+}
+
+/// Sends a queue; how many of its bytes were sent.
+fn send(inner: &mut Inner, bytes: &[u8], in_time: bool, stop: &dyn Fn() -> bool) -> usize {
+    let mut packets = Packets::of(bytes, inner.precision);
+    let whole = packets.bytes_of(packets.table.len());
+    let (sent, result) = match inner.sender() {
+        Ok(live) => transmit(live, &mut packets, in_time, stop),
+        Err(text) => {
+            inner.fail(text);
+            return 0;
+        }
+    };
+    match result {
+        Err(error) => inner.fail(&error.to_string()),
+        Ok(()) if whole < bytes.len() => inner.fail("the queue ends inside a packet"),
+        Ok(()) => {}
+    }
+    sent
+}
+
+entry! {
+    /// A queue with room for so many bytes, headers included; `pcap_sendqueue_destroy` frees it. Null without memory.
+    fn pcap_sendqueue_alloc(size: c_uint) -> *mut SendQueue, ptr::null_mut() => {
+        let buffer = libc::malloc(size.max(1) as usize).cast::<c_char>();
+        if buffer.is_null() {
+            return ptr::null_mut();
+        }
+        Box::into_raw(Box::new(SendQueue { maxlen: size, len: 0, buffer }))
+    }
+
+    /// Frees a queue.
+    fn pcap_sendqueue_destroy(queue: *mut SendQueue) -> (), () => {
+        if !queue.is_null() {
+            libc::free(Box::from_raw(queue).buffer.cast());
+        }
+    }
+
+    /// Puts a packet at a queue's end: 0, or -1 where it has no room.
+    fn pcap_sendqueue_queue(
+        queue: *mut SendQueue,
+        header: *const PacketHeader,
+        data: *const u8
+    ) -> c_int, ERROR => {
+        let (Some(queue), Some(header)) = (queue.as_mut(), header.as_ref()) else { return ERROR };
+        let (at, length) = (queue.len as usize, header.caplen as usize);
+        let end = at + HEADER + length;
+        if end > queue.maxlen as usize || (data.is_null() && length > 0) {
+            return ERROR;
+        }
+        let place = queue.buffer.cast::<u8>().add(at);
+        ptr::write_unaligned(place.cast(), *header);
+        ptr::copy_nonoverlapping(data, place.add(HEADER), length);
+        queue.len = end as c_uint;
+        0
+    }
+
+    /// Sends a queue, as fast as can be or, where `in_time` is not 0, as its time stamps say: how many of its bytes were
+    /// sent, headers included. Where these are not all, the handle has the reason. `pcap_breakloop` ends it.
+    fn pcap_sendqueue_transmit(handle: *mut Handle, queue: *const SendQueue, in_time: c_int) -> c_uint, 0 => {
+        let Some(queue) = queue.as_ref() else { return 0 };
+        let bytes = pointer::values(queue.buffer.cast(), queue.len as usize);
+        let mut sent = 0;
+        handle::active_or(handle, |inner| {
+            sent = send(inner, bytes, in_time != 0, &|| (*handle).is_stopped());
+            0
+        });
+        sent as c_uint
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn queue(times: &[(i64, i64)], length: u32) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for (tv_sec, tv_usec) in times {
+            bytes.extend(tv_sec.to_ne_bytes());
+            bytes.extend(tv_usec.to_ne_bytes());
+            bytes.extend(length.to_ne_bytes());
+            bytes.extend(length.to_ne_bytes());
+            bytes.resize(bytes.len() + length as usize, 7);
+        }
+        bytes
+    }
+
+    #[test]
+    fn packets_keep_their_distance_wherever_the_clock_begins() {
+        for second in [0, -5, 1_700_000_000, i64::MAX / 2_000_000_000] {
+            let bytes = queue(&[(second, 10), (second, 30), (second + 1, 0)], 61);
+            let packets = Packets::of(&bytes, Precision::Micro);
+            let times: Vec<_> =
+                packets.table.iter().map(|packet| packet.time.nanos_since(FIRST)).collect();
+            assert_eq!(times, [0, 20_000, 999_990_000], "{second}");
+            assert_eq!(packets.bytes_of(2), 2 * (24 + 61));
+            assert_eq!(packets.bytes_of(3), bytes.len());
+        }
+    }
+
+    #[test]
+    fn a_queue_that_is_cut_has_its_whole_packets() {
+        let bytes = queue(&[(0, 0), (0, 0)], 5);
+        for cut in 0..bytes.len() {
+            let packets = Packets::of(&bytes[..cut], Precision::Nano);
+            assert_eq!(packets.table.len(), cut / 29, "{cut}");
+        }
+        let mut huge = bytes;
+        huge[16..20].copy_from_slice(&u32::MAX.to_ne_bytes());
+        assert!(Packets::of(&huge, Precision::Nano).table.is_empty());
+    }
+}

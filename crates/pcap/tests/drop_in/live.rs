@@ -1,0 +1,63 @@
+//! C programs that capture and send on an interface of a lab.
+
+use std::process::Command;
+
+use linerate_lab::{Host, Lab, need};
+use tempfile::TempDir;
+
+use crate::library;
+use crate::programs::{assert_same, can_compile, compiled, compiled_with};
+
+/// The back ends that see packets on their way out; the first is the one that is taken unasked.
+const BACK_ENDS: [&str; 4] = ["", "tap", "ring", "socket"];
+
+/// A host of a silent lab, or `None` where something is missing.
+fn lab() -> Option<Lab> {
+    (need::root() && can_compile())
+        .then(|| Lab::plan().host("a").host("b").quiet().build().expect("a lab"))
+}
+
+/// What a program prints that ends well.
+fn printed(mut command: Command) -> String {
+    let output = command.output().expect("the program runs");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{:?}\n{text}{errors}", output.status);
+    text
+}
+
+/// A command for a program on a host, by the library in a folder.
+fn by(host: &Host, program: &std::path::Path, library: &TempDir, backend: &str) -> Command {
+    let mut command = host.command(program);
+    command.arg(host.interface()).env("LD_LIBRARY_PATH", library.path());
+    command.env("LD_BIND_NOW", "1").env("LINERATE_BACKEND", backend);
+    command
+}
+
+#[test]
+fn live_captures_are_the_same_by_each_back_end() {
+    let Some(lab) = lab() else { return };
+    let (folder, library) = (TempDir::new().expect("a folder"), library());
+    let (host, program) = (lab.host("a"), compiled("live.c", folder.path()));
+    let mut command = host.command(&program);
+    command.arg(host.interface()).env_remove("LD_LIBRARY_PATH");
+    let system = printed(command);
+    for backend in BACK_ENDS {
+        println!("by {backend:?}");
+        assert_same(&system, &printed(by(host, &program, &library, backend)));
+    }
+}
+
+#[test]
+fn what_winpcap_has_works_by_each_back_end() {
+    let Some(lab) = lab() else { return };
+    let (folder, library) = (TempDir::new().expect("a folder"), library());
+    let ours = library.path().join("libpcap.so.0.8");
+    let program = compiled_with("winpcap.c", folder.path(), ours.as_os_str());
+    for backend in BACK_ENDS {
+        println!("by {backend:?}");
+        let mut command = by(lab.host("a"), &program, &library, backend);
+        command.arg(folder.path().join("dump.pcap"));
+        assert_eq!(printed(command), "");
+    }
+}
