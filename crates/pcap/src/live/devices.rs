@@ -26,11 +26,11 @@ fn flags(interface: Option<&Interface>) -> u32 {
     connection | bit(interface.is_up, IF_UP) | bit(interface.is_running, IF_RUNNING)
 }
 
-/// What comes first in the list: what runs, then what is up; all of them at once and the loopback behind the others.
+/// What comes first in the list: what runs, then what is up; behind the others all at once, and then the loopback.
 fn rank(capturable: &Capturable) -> (bool, bool, bool, bool) {
     let flags = flags(capturable.interface.as_ref());
     let (runs, is_up) = (flags & IF_RUNNING != 0, flags & IF_UP != 0);
-    (!runs, !is_up, capturable.name == ANY, flags & IF_LOOPBACK != 0)
+    (!runs, !is_up, flags & IF_LOOPBACK != 0, capturable.name == ANY)
 }
 
 fn ranked() -> Result<Vec<Capturable>, String> {
@@ -255,7 +255,7 @@ mod tests {
         let down = one("down", false, false, false);
         let mut all = [down, any, one("lo", true, true, true), one("eth0", true, true, false)];
         all.sort_by_key(rank);
-        assert_eq!(all.map(|capturable| capturable.name), ["eth0", "lo", "any", "down"]);
+        assert_eq!(all.map(|capturable| capturable.name), ["eth0", "any", "lo", "down"]);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use linerate::base::{Error, Matches, Packet, Result};
+use linerate::base::{Error, Matches, Result};
 use linerate::capture::UserFilter;
 use linerate::capture::disk::{self, Disk, DiskFile, Way};
 use linerate::savefile::{self, Format, Writer};
@@ -87,7 +87,7 @@ impl Dump {
     }
 
     fn write(&self, live: &mut Live, writer: &mut Writer<DiskFile>) -> Result<()> {
-        let mut kept = Matches::new();
+        let (mut kept, mut written) = (Matches::new(), 0);
         while !self.stop.load(Ordering::Relaxed) {
             let Some(batch) = live.source.next_batch(Duration::MAX)? else { return Ok(()) };
             if let Some(chosen) = &self.chosen {
@@ -97,21 +97,18 @@ impl Dump {
                 if self.chosen.is_some() && !kept.contains(at) {
                     continue;
                 }
-                if self.is_full(writer, &packet) {
+                let size = writer.size() + RECORD + packet.data.len() as u64;
+                if self.most_bytes != 0 && size > self.most_bytes {
                     return Ok(());
                 }
                 writer.write(&packet)?;
+                written += 1;
+                if written == self.most_packets {
+                    return Ok(());
+                }
             }
         }
         Ok(())
-    }
-
-    /// Whether the file has enough without this packet.
-    fn is_full(&self, writer: &Writer<DiskFile>, next: &Packet<'_>) -> bool {
-        let size = writer.size() + RECORD + next.data.len() as u64;
-        let packets = writer.counters().packets;
-        (self.most_packets != 0 && packets >= self.most_packets)
-            || (self.most_bytes != 0 && size > self.most_bytes)
     }
 
     fn failed(&self, error: std::io::Error) -> Error {

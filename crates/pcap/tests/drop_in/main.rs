@@ -1,6 +1,7 @@
 //! Programs that were made for libpcap, with our library in the place of the system's.
 
 mod live;
+mod peers;
 mod programs;
 mod symbols;
 mod tcpdump;
