@@ -36,6 +36,11 @@ pub fn file(path: &str, package: &str) -> bool {
     Path::new(path).is_file() || skip(path, &format!("apt install {package}"))
 }
 
+/// True when the file at `path`, which `command` builds, is there.
+pub fn built(path: &Path, command: &str) -> bool {
+    path.is_file() || skip(&path.display().to_string(), command)
+}
+
 /// The folder of sample captures: the one that `LINERATE_CAPTURES` names, else
 /// `../shared/captures` beside the repository's root. `None` where there is none.
 pub fn captures() -> Option<PathBuf> {

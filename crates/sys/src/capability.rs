@@ -225,6 +225,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn an_ordinary_program_has_no_capabilities_of_its_own() {
+        assert!(!has_own(Path::new("/proc/self/exe")).unwrap());
+        let missing = has_own(Path::new("/no/such/program")).unwrap_err();
+        assert_eq!(missing.kind(), io::ErrorKind::NotFound);
+    }
+
+    #[test]
     fn a_user_who_does_not_exist_is_none() {
         assert_eq!(User::named("no such user here").unwrap(), None);
         assert_eq!(User::named("4294967294").unwrap(), None);

@@ -27,4 +27,5 @@ mod send_live;
 mod stat;
 mod support;
 mod threads;
+mod with;
 mod xdp;
