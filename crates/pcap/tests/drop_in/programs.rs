@@ -87,3 +87,39 @@ fn filters_say_the_same() {
 fn savefiles_are_the_same() {
     prints_the_same("savefile.c", "");
 }
+
+/// The system's library would crash at much of it.
+#[test]
+fn what_is_called_wrongly_fails_and_does_no_harm() {
+    if !can_compile() {
+        return;
+    }
+    let (folder, library) = (TempDir::new().expect("a folder"), library());
+    let program = compiled("misuse.c", folder.path());
+    let output = run(&program, folder.path(), Some(library.path()));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+}
+
+#[test]
+fn memory_is_used_as_it_should_be() {
+    if !can_compile() || !need::program("valgrind", "valgrind") {
+        return;
+    }
+    let (folder, library) = (TempDir::new().expect("a folder"), library());
+    for name in ["savefile.c", "filter.c", "names.c", "misuse.c"] {
+        let program = compiled(name, folder.path());
+        let file = folder.path().join("file");
+        fs::write(&file, "").expect("written");
+        let mut valgrind = Command::new("valgrind");
+        valgrind.args(["-q", "--error-exitcode=99", "--leak-check=full"]);
+        valgrind.arg("--errors-for-leak-kinds=definite").arg(&program).arg(&file);
+        valgrind.env("LD_LIBRARY_PATH", library.path());
+        let output = valgrind.output().expect("valgrind runs");
+        assert_ne!(
+            output.status.code(),
+            Some(99),
+            "{name}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
+}
