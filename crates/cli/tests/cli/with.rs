@@ -18,7 +18,9 @@ fn library() -> PathBuf {
 /// Runs a program that asks for no libpcap, so that any file may be the library.
 fn with(arguments: &[&str]) -> Finished {
     let mut command = Command::new(LINERATE);
-    finish(command.arg("with").args(arguments).env("LINERATE_LIBPCAP", LINERATE))
+    // Tests run with the folders of what was built there.
+    command.env_remove("LD_LIBRARY_PATH").env("LINERATE_LIBPCAP", LINERATE);
+    finish(command.arg("with").args(arguments))
 }
 
 /// A program with these bytes.
