@@ -8,7 +8,7 @@ pub mod queue;
 
 use linerate::base::{Error, ErrorKind, LinkType, Result, Sink, SinkStats};
 use linerate::capture::ANY;
-use linerate::transmit::sink::{self, Backend, Config};
+use linerate::transmit::sink::{self, Backend, Config, Offloads};
 
 use crate::handle::{Inner, Kind};
 use crate::live::source::Live;
@@ -61,6 +61,7 @@ fn open(way: Way, interface: &str, longest: usize) -> Result<Box<dyn Sink + Send
         interface: interface.into(),
         backend: (way == Way::Single).then_some(Backend::Socket),
         queue: 0,
+        offloads: Offloads::default(),
         slots: if way == Way::Single { 1 } else { (WAITING / longest).clamp(64, 512) },
         longest,
     };
