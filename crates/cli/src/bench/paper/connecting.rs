@@ -43,8 +43,8 @@ pub(super) fn run(conditions: &Conditions) -> Result<Findings> {
     Findings::of("P3.connect", rows, &figures::CONNECTING)
         .remark(
             "Over a veth pair, a core for the client, with what the wire delivers to both ends, and one for the server. The kernel \
-             opens connections to one destination: by connect(2), one after the other, each reset as soon as it stands; and \
-             with 64 under way at once, each until the server has taken and closed it.",
+             opens connections to one destination: by connect(2), one after the other; and \
+             with 64 under way at once. At most 64 are there that the server has not taken and closed; they end by a reset.",
         )
         .remark(
             "`user space` is `linerate connect`, to ports of 16 addresses that `linerate mirror` answers for: SYN, SYN-ACK, ACK \
@@ -87,37 +87,45 @@ fn on<T: Send + 'static>(
     host.spawn_on(core, work).join().unwrap_or_else(|panic| resume_unwind(panic))
 }
 
-/// Connections a second, each opened, and reset as soon as it stands.
+/// Connections a second, opened one after the other.
 fn one_by_one(to: SocketAddrV4, time: Duration) -> Result<f64> {
-    let (began, mut count) = (Instant::now(), 0);
+    let (began, mut count, mut open) = (Instant::now(), 0, Vec::new());
     while began.elapsed() < time {
-        Connection::open(to).context("open a connection")?;
+        open.push(Connection::open(to).context("open a connection")?);
         count += 1;
+        if open.len() == AT_ONCE {
+            reset_closed(&mut open)?;
+        }
     }
     Ok(f64::from(count) / began.elapsed().as_secs_f64())
 }
 
-/// The same with many under way at once, until the server has taken and closed each: one that waits for less would fill
-/// the server's queue, and then be put off for a second.
+/// The same with many under way at once.
 fn many_at_once(to: SocketAddrV4, time: Duration) -> Result<f64> {
     let (began, mut count, mut under_way) = (Instant::now(), 0, Vec::new());
     while began.elapsed() < time {
         while under_way.len() < AT_ONCE {
             under_way.push(Connection::begin(to).context("begin a connection")?);
         }
-        let mut ended = ended(&under_way, PATIENCE)?.into_iter();
-        let mut outcome = Ok(());
-        under_way.retain(|connection| {
-            let has_ended = ended.next().unwrap_or(false);
-            if has_ended {
-                count += 1;
-                outcome = std::mem::replace(&mut outcome, Ok(())).and(connection.outcome());
-            }
-            !has_ended
-        });
-        outcome.context("open a connection")?;
+        count += reset_closed(&mut under_way)?;
     }
     Ok(f64::from(count) / began.elapsed().as_secs_f64())
+}
+
+/// Waits until the server has taken and closed some, and resets these: how many. A client that did not wait would fill the
+/// server's queue, and then be put off for a second.
+fn reset_closed(connections: &mut Vec<Connection>) -> Result<u32> {
+    let mut ended = ended(connections, PATIENCE)?.into_iter();
+    let (before, mut outcome) = (connections.len(), Ok(()));
+    connections.retain(|connection| {
+        let has_ended = ended.next().unwrap_or(false);
+        if has_ended && outcome.is_ok() {
+            outcome = connection.outcome();
+        }
+        !has_ended
+    });
+    outcome.context("open a connection")?;
+    Ok((before - connections.len()) as u32)
 }
 
 /// Takes connections and closes them, as long as it is wanted.
