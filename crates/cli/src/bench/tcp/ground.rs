@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, anyhow, ensure};
 use linerate::base::LinkType;
 use linerate::capture::{self, Backend, Directions, Interrupt, Owned, Prefix};
-use linerate::lab::{Child, Host, Lab};
+use linerate::lab::{Child, Host, Lab, Offload};
+use linerate::sys::ethtool::set_offload;
 use linerate::sys::netlink;
 use linerate::tcp::mirror::{Answer, Behaviour, Ending, Mirror};
 use linerate::transmit::sink;
@@ -66,6 +67,12 @@ impl Ground {
     /// The hardware address to which the client sends.
     pub(super) fn next_hop(&self) -> [u8; 6] {
         self.server().mac()
+    }
+
+    /// Whether the server's host leaves checksums to cards.
+    pub(super) fn leave_checksums(&self, on: bool) -> Result<()> {
+        let b = self.server();
+        Ok(b.run(|| set_offload(b.interface(), Offload::TransmitChecksum, on))?)
     }
 
     /// Has somebody serve all of the network, for as long as what is returned lives.
