@@ -1,6 +1,6 @@
 //! What goes wrong has a name, and nothing is lost uncounted.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use linerate_base::ErrorKind;
 use linerate_sys::netlink;
@@ -43,7 +43,7 @@ fn packets_before_one_that_is_too_long_are_sent() {
     }
 }
 
-/// Sends a packet every 2 ms while `fault` happens, and returns how it ended.
+/// Sends packets until after some of them `fault` happens, and returns how it ended.
 fn during(
     backend: Backend,
     fault: impl FnOnce(&linerate_lab::Lab) + Send,
@@ -54,9 +54,14 @@ fn during(
     let duration = Some(Duration::from_secs(20));
     let plan =
         Plan { pace: Pace::new(Rate::Frames(500_000)), count: None, duration, ..once(&template) };
+    let enough = a.counters().unwrap().sent + 100;
     std::thread::scope(|scope| {
         let sending = scope.spawn(|| send(a, backend, &plan));
-        std::thread::sleep(Duration::from_millis(200));
+        let start = Instant::now();
+        while a.counters().unwrap().sent < enough && !sending.is_finished() {
+            assert!(start.elapsed() < Duration::from_secs(60), "{backend}: nothing is sent");
+            std::thread::sleep(Duration::from_millis(10));
+        }
         fault(&lab);
         let (report, result) = sending.join().unwrap();
         Some((report, result.unwrap_err().kind()))
