@@ -149,6 +149,10 @@ struct LoadAttributes {
 
 const _: () = assert!(offset_of!(LoadAttributes, attach_btf_id) == 108);
 
+/// How often a program is handed over that the verifier does not look at to the end because a signal comes
+/// (EAGAIN; `bpf_check` in `kernel/bpf/verifier.c`, Linux 6.18). The signal's handler runs in between.
+const TRIES: u32 = 5;
+
 /// The kernel asks under which licence a program is, for helpers reserved to GPL-compatible ones.
 const LICENSE: &CStr = c"Dual MIT/GPL";
 
@@ -181,9 +185,18 @@ impl ProgramSpec<'_> {
             attach_btf_id: self.function,
             attach_prog_fd: 0,
         };
-        // SAFETY: the attributes are those of BPF_PROG_LOAD; the instructions are borrowed during
-        // the call, the licence is a C string, the log's buffer is ours and has the given size.
-        unsafe { bpf_descriptor(command::PROG_LOAD, &mut attributes) }
+        let mut load = || {
+            // SAFETY: the attributes are those of BPF_PROG_LOAD; the instructions are borrowed during
+            // the call, the licence is a C string, the log's buffer is ours and has the given size.
+            unsafe { bpf_descriptor(command::PROG_LOAD, &mut attributes) }
+        };
+        for _ in 1..TRIES {
+            match load() {
+                Err(error) if error.raw_os_error() == Some(libc::EAGAIN) => {}
+                answer => return answer,
+            }
+        }
+        load()
     }
 
     /// Loading without a log is quicker, so that the log is made when it is needed.
