@@ -31,7 +31,6 @@
 //! - [`socket_filter`]: filters on sockets, and the kernel's verdict on single packets
 //! - [`tap_ring`]: rings that an eBPF program fills with packets
 //! - [`task`]: what other processes are doing
-//! - [`tcp_connection`]: TCP connections of the host's stack, opened and reset
 //! - [`thread`]: waking a thread out of a system call, and having it run soon
 //! - [`usage`]: what a finished child process used, or a thread so far
 //! - [`userns`]: root over what one makes, without being root
@@ -68,7 +67,6 @@ pub mod receive_losses;
 pub mod socket_filter;
 pub mod tap_ring;
 pub mod task;
-pub mod tcp_connection;
 pub mod thread;
 pub mod usage;
 pub mod userns;

@@ -12,11 +12,17 @@ use crate::units;
 #[command(after_help = EXAMPLES)]
 pub(crate) struct DnsArgs {
     /// Whom to ask: 192.0.2.53, 192.0.2.53:5353, [2001:db8::53]:53. Several take turns.
-    #[arg(short = 's', long = "server", value_name = "IP", value_delimiter = ',')]
+    #[arg(
+        short = 's',
+        long = "server",
+        value_name = "IP",
+        value_delimiter = ',',
+        required_unless_present = "servers_file"
+    )]
     pub(crate) servers: Vec<String>,
 
     /// Also ask the servers in this file, one to a line.
-    #[arg(long, value_name = "FILE", required_unless_present = "servers")]
+    #[arg(long, value_name = "FILE")]
     pub(crate) servers_file: Option<PathBuf>,
 
     /// The types of records to ask for: A,AAAA,MX,TYPE65.

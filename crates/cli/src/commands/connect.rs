@@ -57,7 +57,7 @@ pub(super) fn run(args: &ConnectArgs) -> Result<Outcome> {
     capture.notes.iter().chain(&opened.notes).for_each(output::tell);
     let mut wire = Wire::new(client, capture.source, opened.sink);
     let (rows, known) = Rows::open(&args.run, &args.fields, survey::target)?;
-    announce(args, &plan, &journal);
+    survey::announce(&plan.targets, plan.shard, &args.way, &journal);
     let walk = Walk::new(
         plan.targets.clone(),
         plan.shard,
@@ -114,20 +114,6 @@ pub(super) fn run(args: &ConnectArgs) -> Result<Outcome> {
     gone?;
     ended?;
     Ok(Outcome::Success)
-}
-
-fn announce(args: &ConnectArgs, plan: &Plan, journal: &Journal) {
-    let count = plan.targets.count_in(plan.shard);
-    output::tell(format_args!(
-        "{} targets on {}, rate {}, seed {}",
-        grouped(count),
-        args.way.interface,
-        args.way.rate,
-        journal.seed
-    ));
-    if journal.position > 0 || journal.pass > 0 {
-        output::tell(format_args!("going on behind target {}", grouped(journal.position)));
-    }
 }
 
 fn report(state: State, counters: Counters, elapsed: Duration) {

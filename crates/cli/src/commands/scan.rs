@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use linerate::capture::{self, Interrupt};
 use linerate::scan::Target;
-use linerate::transmit::sink::{self, Config, Offloads};
+use linerate::transmit::sink;
 
 use self::plan::Plan;
 use self::receiver::Receiver;
@@ -26,8 +26,6 @@ use crate::output;
 use crate::signals::Requests;
 use crate::units::grouped;
 
-/// Frames that can wait for the device.
-const SLOTS: usize = 512;
 /// How often it is looked whether somebody wants an end.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -69,10 +67,10 @@ pub(super) fn run(args: &ScanArgs) -> Result<Outcome> {
     requests.watch(interrupt.clone())?;
     let capture = capture::open(&plan.capture(args, interrupt)?)?;
     capture.notes.iter().for_each(output::tell);
-    let opened = sink::open_fast(&sink_config(args, &plan))
+    let opened = sink::open_fast(&plan.sink(args))
         .with_context(|| format!("scan from {}", args.way.interface))?;
     opened.notes.iter().for_each(output::tell);
-    announce(args, &plan, &journal);
+    survey::announce(&plan.targets, plan.shard, &args.way, &journal);
     let shared = Shared::default();
     shared.position.store(journal.position, Ordering::Relaxed);
     shared.pass.store(journal.pass, Ordering::Relaxed);
@@ -102,31 +100,6 @@ pub(super) fn run(args: &ScanArgs) -> Result<Outcome> {
         );
     }
     Ok(Outcome::Success)
-}
-
-fn sink_config(args: &ScanArgs, plan: &Plan) -> Config {
-    Config {
-        interface: args.way.interface.clone(),
-        backend: survey::backend(&args.way),
-        queue: 0,
-        slots: SLOTS,
-        longest: plan.prober.longest(),
-        offloads: Offloads::default(),
-    }
-}
-
-fn announce(args: &ScanArgs, plan: &Plan, journal: &Journal) {
-    let count = plan.targets.count_in(plan.shard);
-    output::tell(format_args!(
-        "{} targets on {}, rate {}, seed {}",
-        grouped(count),
-        args.way.interface,
-        args.way.rate,
-        journal.seed
-    ));
-    if journal.position > 0 || journal.pass > 0 {
-        output::tell(format_args!("going on behind target {}", grouped(journal.position)));
-    }
 }
 
 fn report(shared: &Shared, elapsed: Duration) {

@@ -246,7 +246,7 @@ fn what_makes_no_sense_is_refused_in_words() {
             "--per-server",
         ),
         (&["-s", "127.0.0.1", "--allow-reserved", "a.example", "--resume"], "--metadata"),
-        (&["a.example"], "--servers-file"),
+        (&["a.example"], "--server <IP>"),
         (&["-s", "127.0.0.1"], "NAMES"),
     ] {
         let done = linerate([&["dns", "-i", "lo"], args].concat());

@@ -1,6 +1,7 @@
 //! P3, 4.3: connections that the kernel's own TCP opens, a core for the client and one for the server; beside them ours.
 
-use std::net::{SocketAddrV4, TcpListener};
+use std::collections::HashMap;
+use std::net::{SocketAddrV4, TcpListener, TcpStream};
 use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use linerate::lab::{Host, Lab};
-use linerate::sys::tcp_connection::{Connection, ended};
+use linerate::sys::epoll::{Epoll, connect, reset_on_close};
 
 use super::findings::{Findings, missing};
 use super::{Conditions, figures, visiting};
@@ -89,43 +90,59 @@ fn on<T: Send + 'static>(
 
 /// Connections a second, opened one after the other.
 fn one_by_one(to: SocketAddrV4, time: Duration) -> Result<f64> {
-    let (began, mut count, mut open) = (Instant::now(), 0, Vec::new());
+    let (began, mut open) = (Instant::now(), Open::new()?);
     while began.elapsed() < time {
-        open.push(Connection::open(to).context("open a connection")?);
-        count += 1;
-        if open.len() == AT_ONCE {
-            reset_closed(&mut open)?;
+        open.add(TcpStream::connect(to).context("open a connection")?)?;
+        if open.streams.len() == AT_ONCE {
+            open.reset_closed()?;
         }
     }
-    Ok(f64::from(count) / began.elapsed().as_secs_f64())
+    Ok(open.added as f64 / began.elapsed().as_secs_f64())
 }
 
 /// The same with many under way at once.
 fn many_at_once(to: SocketAddrV4, time: Duration) -> Result<f64> {
-    let (began, mut count, mut under_way) = (Instant::now(), 0, Vec::new());
+    let (began, mut open, mut count) = (Instant::now(), Open::new()?, 0);
     while began.elapsed() < time {
-        while under_way.len() < AT_ONCE {
-            under_way.push(Connection::begin(to).context("begin a connection")?);
+        while open.streams.len() < AT_ONCE {
+            open.add(connect(to).context("begin a connection")?)?;
         }
-        count += reset_closed(&mut under_way)?;
+        count += open.reset_closed()?;
     }
     Ok(f64::from(count) / began.elapsed().as_secs_f64())
 }
 
-/// Waits until the server has taken and closed some, and resets these: how many. A client that did not wait would fill the
-/// server's queue, and then be put off for a second.
-fn reset_closed(connections: &mut Vec<Connection>) -> Result<u32> {
-    let mut ended = ended(connections, PATIENCE)?.into_iter();
-    let (before, mut outcome) = (connections.len(), Ok(()));
-    connections.retain(|connection| {
-        let has_ended = ended.next().unwrap_or(false);
-        if has_ended && outcome.is_ok() {
-            outcome = connection.outcome();
+/// Connections that the server has not closed yet.
+struct Open {
+    epoll: Epoll,
+    streams: HashMap<u64, TcpStream>,
+    added: u64,
+}
+
+impl Open {
+    fn new() -> Result<Self> {
+        Ok(Self { epoll: Epoll::new()?, streams: HashMap::new(), added: 0 })
+    }
+
+    fn add(&mut self, stream: TcpStream) -> Result<()> {
+        reset_on_close(&stream)?;
+        self.epoll.watch(&stream, self.added)?;
+        self.streams.insert(self.added, stream);
+        self.added += 1;
+        Ok(())
+    }
+
+    /// Waits until something becomes of some, and resets those that the server has taken and closed: how many. A client
+    /// that did not wait would fill the server's queue, and then be put off for a second.
+    fn reset_closed(&mut self) -> Result<u32> {
+        let mut count = 0;
+        for ready in self.epoll.wait(PATIENCE)?.filter(|ready| ready.readable || ready.failed) {
+            let Some(stream) = self.streams.remove(&ready.key) else { continue };
+            stream.take_error()?.map_or(Ok(()), Err).context("open a connection")?;
+            count += 1;
         }
-        !has_ended
-    });
-    outcome.context("open a connection")?;
-    Ok((before - connections.len()) as u32)
+        Ok(count)
+    }
 }
 
 /// Takes connections and closes them, as long as it is wanted.
@@ -154,7 +171,7 @@ impl Server {
     fn stop(self, lab: &Lab) -> Result<()> {
         self.is_over.store(true, Ordering::Relaxed);
         // It may be waiting for one.
-        lab.host("a").run(|| Connection::open(self.address)).context("open a connection")?;
+        lab.host("a").run(|| TcpStream::connect(self.address)).context("open a connection")?;
         self.thread.join().unwrap_or_else(|panic| resume_unwind(panic));
         Ok(())
     }

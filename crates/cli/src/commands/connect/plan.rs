@@ -5,8 +5,7 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use anyhow::Result;
-use linerate::base::LinkType;
-use linerate::capture::{self, Directions, Interrupt, Owned};
+use linerate::capture::{self, Interrupt};
 use linerate::scan::visit::{Caps, Ending, Order, Request};
 use linerate::scan::{Shard, Target, Targets};
 use linerate::tcp::{Config, Flow, Key, Local};
@@ -79,27 +78,14 @@ impl Plan {
 
     /// What to capture: packets to the owned addresses.
     pub(super) fn capture(args: &ConnectArgs, interrupt: Interrupt) -> Result<capture::Config> {
-        let own: Vec<_> = args.way.own.iter().map(|address| (*address).into()).collect();
-        let mut config = capture::Config::new(&args.way.interface, interrupt);
-        config.link_type = Some(LinkType::ETHERNET);
-        config.promiscuous = false;
-        config.immediate = true;
-        config.direction = Directions::In;
+        let mut config = survey::capture(&args.way, interrupt)?;
         config.buffer = BUFFER;
-        config.owned = Some(Owned::new(&own)?);
         Ok(config)
     }
 
     /// By which way to send.
     pub(super) fn sink(args: &ConnectArgs, longest: usize) -> sink::Config {
-        sink::Config {
-            interface: args.way.interface.clone(),
-            backend: survey::backend(&args.way),
-            queue: 0,
-            slots: SLOTS,
-            longest,
-            offloads: sink::Offloads::default(),
-        }
+        survey::sink(&args.way, SLOTS, longest)
     }
 }
 

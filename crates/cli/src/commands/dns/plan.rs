@@ -5,8 +5,8 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use linerate::base::{LinkType, Timestamp};
-use linerate::capture::{self, Directions, Interrupt, MAX_SNAPLEN, Owned};
+use linerate::base::Timestamp;
+use linerate::capture::{self, Interrupt};
 use linerate::dns::{Asker, Candidates, Config, Limits, Manner, Streams};
 use linerate::tcp::{self, Key};
 use linerate::transmit::pacing::Rate;
@@ -16,7 +16,7 @@ use linerate::transmit::{Blocklist, Outlet, sink};
 use crate::args::DnsArgs;
 use crate::commands::survey;
 use crate::exit::usage;
-use crate::{compile, output};
+use crate::output;
 
 /// Whom to ask, from where, and how.
 pub(super) struct Plan {
@@ -106,34 +106,14 @@ impl Plan {
 
     /// What to capture: packets to owned addresses, or those to the host's that may be answers.
     pub(super) fn capture(&self, args: &DnsArgs, interrupt: Interrupt) -> Result<capture::Config> {
-        let mut config = capture::Config::new(&args.way.interface, interrupt);
-        config.link_type = Some(LinkType::ETHERNET);
-        config.promiscuous = false;
-        config.immediate = true;
-        config.direction = Directions::In;
-        if !args.way.own.is_empty() {
-            let own: Vec<_> = args.way.own.iter().map(|address| (*address).into()).collect();
-            config.owned = Some(Owned::new(&own)?);
-            return Ok(config);
-        }
-        let hosts: Vec<_> = self.sources.iter().map(|ip| format!("dst host {ip}")).collect();
         let (first, last) = args.way.source_ports;
-        let text = format!("({}) and udp dst portrange {first}-{last}", hosts.join(" or "));
-        let options = compile::options(LinkType::ETHERNET, MAX_SNAPLEN);
-        config.filter = Some(compile::for_capture(&text, &options)?.filter);
-        Ok(config)
+        let answers = format!("udp dst portrange {first}-{last}");
+        survey::capture_answers(&args.way, &self.sources, &answers, interrupt)
     }
 
     /// By which way to send.
     pub(super) fn sink(args: &DnsArgs, longest: usize) -> sink::Config {
-        sink::Config {
-            interface: args.way.interface.clone(),
-            backend: survey::backend(&args.way),
-            queue: 0,
-            slots: SLOTS,
-            longest,
-            offloads: sink::Offloads::default(),
-        }
+        survey::sink(&args.way, SLOTS, longest)
     }
 
     /// How many servers there are.

@@ -3,16 +3,17 @@
 use std::net::IpAddr;
 
 use anyhow::Result;
-use linerate::base::LinkType;
-use linerate::capture::{self, Directions, Interrupt, MAX_SNAPLEN, Owned};
+use linerate::capture::{self, Interrupt};
 use linerate::scan::{Kind, Origin, Payload, Prober, Shard, Targets};
-use linerate::transmit::Outlet;
 use linerate::transmit::template::Surroundings;
+use linerate::transmit::{Outlet, sink};
 
 use crate::args::{ProbeArg, ScanArgs};
 use crate::commands::survey;
-use crate::compile;
 use crate::exit::usage;
+
+/// Frames that can wait for the device.
+const SLOTS: usize = 512;
 
 /// What is to be probed, and how.
 pub(super) struct Plan {
@@ -40,30 +41,25 @@ impl Plan {
         Ok(Self { targets, shard: args.whom.shard.unwrap_or(Shard::WHOLE), prober, sources })
     }
 
+    /// By which way to send.
+    pub(super) fn sink(&self, args: &ScanArgs) -> sink::Config {
+        survey::sink(&args.way, SLOTS, self.prober.longest())
+    }
+
     /// What to capture: packets to owned addresses, or those to the host's that may be answers.
     pub(super) fn capture(&self, args: &ScanArgs, interrupt: Interrupt) -> Result<capture::Config> {
-        let mut config = capture::Config::new(&args.way.interface, interrupt);
-        config.link_type = Some(LinkType::ETHERNET);
-        config.promiscuous = false;
-        config.immediate = true;
-        config.direction = Directions::In;
-        if !args.way.own.is_empty() {
-            let own: Vec<_> = args.way.own.iter().map(|address| (*address).into()).collect();
-            config.owned = Some(Owned::new(&own)?);
-            return Ok(config);
-        }
-        let hosts: Vec<_> = self.sources.iter().map(|ip| format!("dst host {ip}")).collect();
         let (first, last) = args.way.source_ports;
         let answers = match args.probe {
             ProbeArg::Syn | ProbeArg::Ack => format!("tcp dst portrange {first}-{last} or "),
             ProbeArg::Udp => format!("udp dst portrange {first}-{last} or "),
             ProbeArg::Echo => String::new(),
         };
-        let text = format!("({}) and ({answers}icmp or icmp6)", hosts.join(" or "));
-        let options = compile::options(LinkType::ETHERNET, MAX_SNAPLEN);
-        let compiled = compile::for_capture(&text, &options)?;
-        config.filter = Some(compiled.filter);
-        Ok(config)
+        survey::capture_answers(
+            &args.way,
+            &self.sources,
+            &format!("{answers}icmp or icmp6"),
+            interrupt,
+        )
     }
 }
 

@@ -10,7 +10,7 @@ use linerate::transmit::Backend;
 use linerate::transmit::sink::{self, Config};
 
 use super::super::survey::{self, Journal, Rows};
-use super::{Plan, Shared, fields, sink_config};
+use super::{Plan, Shared, fields};
 use crate::args::{FieldArg, ScanArgs};
 use crate::live::{LiveLine, packets};
 use crate::units::grouped;
@@ -164,7 +164,7 @@ impl<'a> Receiver<'a> {
 }
 
 fn open_resets(args: &ScanArgs, plan: &Plan) -> Result<Box<dyn Sink + Send>> {
-    let config = Config { backend: Some(Backend::Mmsg), ..sink_config(args, plan) };
+    let config = Config { backend: Some(Backend::Mmsg), ..plan.sink(args) };
     let opened = sink::open(&config).context("refuse connections that are offered")?;
     Ok(opened.sink)
 }

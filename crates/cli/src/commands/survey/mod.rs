@@ -12,12 +12,13 @@ use std::hash::{BuildHasher, Hasher};
 use std::net::IpAddr;
 
 use anyhow::{Context, Result};
-use linerate::base::Timestamp;
+use linerate::base::{LinkType, Timestamp};
+use linerate::capture::{self, Directions, Interrupt, MAX_SNAPLEN, Owned};
 use linerate::scan::reserved::RESERVED;
-use linerate::scan::{Addresses, Targets};
+use linerate::scan::{Addresses, Shard, Targets};
 use linerate::transmit::pacing::Rate;
 use linerate::transmit::template::Surroundings;
-use linerate::transmit::{Backend, Blocklist, Outlet};
+use linerate::transmit::{Backend, Blocklist, Outlet, sink};
 
 pub(super) use clock::Clock;
 pub(super) use journal::Journal;
@@ -27,8 +28,9 @@ pub(super) use tempo::Tempo;
 use super::sending;
 use crate::args::{LeaveOutArgs, TargetArgs, WayArgs};
 use crate::exit::usage;
-use crate::output;
 use crate::patience::{SOON, with_a_word};
+use crate::units::grouped;
+use crate::{compile, output};
 
 /// The interface to send from.
 ///
@@ -96,9 +98,68 @@ pub(super) fn next_hop(outlet: &Outlet, target: IpAddr) -> Result<[u8; 6]> {
 const RINGS_KEEP_UP: u64 = 250_000_000;
 
 /// The way out: without a name, one that takes a core only where others would not keep up.
-pub(super) fn backend(way: &WayArgs) -> Option<Backend> {
+fn backend(way: &WayArgs) -> Option<Backend> {
     let is_slow = matches!(way.rate, Rate::Frames(thousandths) if thousandths <= RINGS_KEEP_UP);
     way.backend.or(is_slow.then_some(Backend::Ring))
+}
+
+/// Says what is about to be done.
+pub(super) fn announce(targets: &Targets, shard: Shard, way: &WayArgs, journal: &Journal) {
+    let count = grouped(targets.count_in(shard));
+    let (interface, rate, seed) = (&way.interface, way.rate, journal.seed);
+    output::tell(format_args!("{count} targets on {interface}, rate {rate}, seed {seed}"));
+    if journal.position > 0 || journal.pass > 0 {
+        output::tell(format_args!("going on behind target {}", grouped(journal.position)));
+    }
+}
+
+/// What to capture: what comes in, and packets to the user's own addresses, if there are any, alone.
+///
+/// # Errors
+/// Those of the tap's tables of addresses.
+pub(super) fn capture(way: &WayArgs, interrupt: Interrupt) -> Result<capture::Config> {
+    let mut config = capture::Config::new(&way.interface, interrupt);
+    config.link_type = Some(LinkType::ETHERNET);
+    config.promiscuous = false;
+    config.immediate = true;
+    config.direction = Directions::In;
+    if !way.own.is_empty() {
+        let own: Vec<_> = way.own.iter().map(|address| (*address).into()).collect();
+        config.owned = Some(Owned::new(&own)?);
+    }
+    Ok(config)
+}
+
+/// The same where there may be no addresses but the host's `sources`: of packets to them what the filter `answers` keeps.
+///
+/// # Errors
+/// As for [`capture`].
+pub(super) fn capture_answers(
+    way: &WayArgs,
+    sources: &[IpAddr],
+    answers: &str,
+    interrupt: Interrupt,
+) -> Result<capture::Config> {
+    let mut config = capture(way, interrupt)?;
+    if way.own.is_empty() {
+        let hosts: Vec<_> = sources.iter().map(|ip| format!("dst host {ip}")).collect();
+        let text = format!("({}) and ({answers})", hosts.join(" or "));
+        let options = compile::options(LinkType::ETHERNET, MAX_SNAPLEN);
+        config.filter = Some(compile::for_capture(&text, &options)?.filter);
+    }
+    Ok(config)
+}
+
+/// By which way to send frames of `longest` bytes, `slots` of them at a time.
+pub(super) fn sink(way: &WayArgs, slots: usize, longest: usize) -> sink::Config {
+    sink::Config {
+        interface: way.interface.clone(),
+        backend: backend(way),
+        queue: 0,
+        slots,
+        longest,
+        offloads: sink::Offloads::default(),
+    }
 }
 
 /// A secret that chance makes.
