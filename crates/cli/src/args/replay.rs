@@ -2,11 +2,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use linerate::transmit::Backend;
 use linerate::transmit::pacing::Rate;
 use linerate::transmit::replay::{PrefixMap, Speed};
 
-use super::{LanguageArgs, PrintArgs};
+use super::{LanguageArgs, OutletArgs, PrintArgs};
 use crate::units;
 
 /// Send the packets of savefiles again, as they were recorded or at a rate.
@@ -60,26 +59,8 @@ pub(crate) struct ReplayArgs {
     #[arg(long)]
     pub(crate) pad: bool,
 
-    /// Print the first packets, 10 unless named, as they would leave, and send nothing.
-    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "10", value_parser = units::count, conflicts_with = "write")]
-    pub(crate) show: Option<u64>,
-
-    /// Write the packets to this file, at once and with the times at which they would leave, counted from the first
-    /// one's recorded time; send none to the interface.
-    #[arg(short = 'w', long, value_name = "FILE")]
-    pub(crate) write: Option<PathBuf>,
-
-    /// The way out of the host: live, xdp, ring, mmsg or socket; without it, the best that works here.
-    #[arg(long, value_name = "NAME")]
-    pub(crate) backend: Option<Backend>,
-
-    /// The queue of the interface that `--backend xdp` takes, 0 unless named.
-    #[arg(long, value_name = "N")]
-    pub(crate) queue: Option<u32>,
-
-    /// Send on an interface by which a default route leads, too.
-    #[arg(long)]
-    pub(crate) on_real_network: bool,
+    #[command(flatten)]
+    pub(crate) outlet: OutletArgs,
 
     /// Savefiles, sent one after another; `-` is standard input.
     #[arg(value_name = "FILE", required = true)]

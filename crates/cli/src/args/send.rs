@@ -3,10 +3,9 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use clap::Args;
-use linerate::transmit::Backend;
 use linerate::transmit::pacing::{Gaps, Ramp, Rate};
 
-use super::PrintArgs;
+use super::{OutletArgs, PrintArgs};
 use crate::units;
 
 /// Send packets that vary, at an exact rate.
@@ -53,25 +52,8 @@ pub(crate) struct SendArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) blocklist: Option<PathBuf>,
 
-    /// Print the first packets, 10 unless named, and send nothing.
-    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "10", value_parser = units::count, conflicts_with = "write")]
-    pub(crate) show: Option<u64>,
-
-    /// Write the packets to this savefile, at once and with the times at which they would leave, and send nothing.
-    #[arg(short = 'w', long, value_name = "FILE")]
-    pub(crate) write: Option<PathBuf>,
-
-    /// The way out of the host: live, xdp, ring, mmsg or socket; without it, the best that works here.
-    #[arg(long, value_name = "NAME")]
-    pub(crate) backend: Option<Backend>,
-
-    /// The queue of the interface that `--backend xdp` takes, 0 unless named.
-    #[arg(long, value_name = "N")]
-    pub(crate) queue: Option<u32>,
-
-    /// Send on an interface by which a default route leads, too.
-    #[arg(long)]
-    pub(crate) on_real_network: bool,
+    #[command(flatten)]
+    pub(crate) outlet: OutletArgs,
 
     #[command(flatten)]
     pub(crate) print: PrintArgs,

@@ -23,18 +23,18 @@ use crate::signals::Requests;
 
 pub(super) fn run(args: &ReplayArgs) -> Result<Outcome> {
     let timing = timing(args)?;
-    let queue = sending::queue(args.queue, args.backend)?;
+    let queue = sending::queue(&args.outlet)?;
     let outlet = Outlet::find(&args.interface)?;
-    if args.write.is_none() && args.show.is_none() {
-        sending::check_network(&args.interface, args.on_real_network, &outlet)?;
+    if !args.outlet.sends_nothing() {
+        sending::check_network(&args.interface, args.outlet.on_real_network, &outlet)?;
     }
-    let most = args.show.unwrap_or(u64::MAX);
-    let count = args.count.map_or(args.show, |count| Some(count.min(most)));
+    let most = args.outlet.show.unwrap_or(u64::MAX);
+    let count = args.count.map_or(args.outlet.show, |count| Some(count.min(most)));
     let frames = frames(&args.addresses, args.pad, &outlet)?;
     let plan = Plan { frames, timing, count, duration: args.duration };
     let mut files = Files::new(args, plan.frames.addresses.is_some())?;
-    match &args.write {
-        _ if args.show.is_some() => show(args, &plan, &mut files),
+    match &args.outlet.write {
+        _ if args.outlet.show.is_some() => show(args, &plan, &mut files),
         Some(path) => write(args, &plan, &mut files, path),
         None => send(args, &plan, &mut files, queue),
     }
@@ -78,7 +78,7 @@ fn send(args: &ReplayArgs, plan: &Plan, files: &mut Files<'_>, queue: u32) -> Re
     let open = if plan.timing.is_fast() { sink::open_fast } else { sink::open };
     let mut opened = open(&sink::Config {
         interface: args.interface.clone(),
-        backend: args.backend,
+        backend: args.outlet.backend,
         queue,
         slots: (WAITING / longest).clamp(BATCH, 512),
         longest,

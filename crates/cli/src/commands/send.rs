@@ -38,7 +38,7 @@ pub(super) fn run(args: &SendArgs) -> Result<Outcome> {
     let pace = Pace { rate, burst, gaps: args.gaps, ramp: args.ramp, seed };
     // What makes no sense is refused whether or not anything is sent.
     sending::check_pace(&pace)?;
-    let queue = sending::queue(args.queue, args.backend)?;
+    let queue = sending::queue(&args.outlet)?;
     let threads = threads(args.threads)?;
     let surroundings = surroundings(args)?;
     let compile = || Template::compile(&args.packets, &*surroundings, &blocklist, seed);
@@ -48,11 +48,11 @@ pub(super) fn run(args: &SendArgs) -> Result<Outcome> {
     template.notes().iter().for_each(output::tell);
     let count = count(args, &template)?;
     let plan = Plan { template: &template, pace, count, duration: args.duration, threads };
-    if args.show.is_some() {
+    if args.outlet.show.is_some() {
         return show(args, &plan);
     }
     announce(&template, &pace);
-    match &args.write {
+    match &args.outlet.write {
         Some(path) => write(args, &plan, path),
         None => send(args, &plan, queue),
     }
@@ -77,10 +77,10 @@ fn threads(asked: u32) -> Result<usize> {
 /// The interface. Where packets are to be sent, and may be, its neighbours are asked for what is not known.
 fn surroundings(args: &SendArgs) -> Result<Box<dyn Surroundings>> {
     let outlet = Outlet::find(&args.interface)?;
-    if args.show.is_some() || args.write.is_some() {
+    if args.outlet.sends_nothing() {
         return Ok(Box::new(Preview(outlet)));
     }
-    sending::check_network(&args.interface, args.on_real_network, &outlet)?;
+    sending::check_network(&args.interface, args.outlet.on_real_network, &outlet)?;
     Ok(Box::new(outlet.asking()))
 }
 
@@ -99,7 +99,7 @@ fn count(args: &SendArgs, template: &Template) -> Result<Option<u64>> {
         Some(Count::All) => all,
         None => None,
     };
-    Ok(match (named, args.show) {
+    Ok(match (named, args.outlet.show) {
         (named, Some(most)) => Some(named.map_or(most, |count| count.min(most))),
         (None, None) if args.count.is_none() && args.duration.is_none() => {
             if template.count() > DEFAULT_COUNT.into() {
@@ -135,7 +135,7 @@ fn announce(template: &Template, pace: &Pace) {
 }
 
 fn send(args: &SendArgs, plan: &Plan<'_>, queue: u32) -> Result<Outcome> {
-    let mut sender = Sender::open(plan, &args.interface, args.backend, queue)?;
+    let mut sender = Sender::open(plan, &args.interface, args.outlet.backend, queue)?;
     sender.notes().iter().for_each(output::tell);
     let (backend, why) = (sender.backend().to_string(), sender.why());
     output::tell(format_args!("sending on {}, back end {backend}: {why}", args.interface));

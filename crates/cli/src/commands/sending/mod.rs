@@ -15,6 +15,7 @@ pub(super) use progress::Progress;
 pub(super) use shown::Shown;
 pub(super) use summary::{Facts, Replayed, Taker, report};
 
+use crate::args::OutletArgs;
 use crate::exit::usage;
 use crate::output;
 
@@ -59,8 +60,8 @@ pub(super) fn check_pace(pace: &Pace) -> Result<()> {
 ///
 /// # Errors
 /// Of usage, for other back ends.
-pub(super) fn queue(queue: Option<u32>, backend: Option<Backend>) -> Result<u32> {
-    match (queue, backend) {
+pub(super) fn queue(args: &OutletArgs) -> Result<u32> {
+    match (args.queue, args.backend) {
         (None, _) => Ok(0),
         (Some(queue), Some(Backend::Xdp)) => Ok(queue),
         (Some(_), _) => {
