@@ -26,7 +26,10 @@ pub enum Class {
 }
 
 impl Class {
-    /// Its name, one word.
+    /// All names.
+    pub const NAMES: &[&str] = &["open", "closed", "unfiltered", "reply", "echo", "unreachable"];
+
+    /// Its name, one word, of [`NAMES`](Self::NAMES).
     pub fn name(self) -> &'static str {
         match self {
             Self::Open => "open",

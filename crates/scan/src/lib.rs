@@ -8,20 +8,27 @@
 //! - `form`: probes that are made beforehand, but for what varies
 //! - [`payload`]: [`Payload`], what datagrams say
 //! - [`answer`]: [`Answer`], what was heard
+//! - `walk`: [`Walk`], who is next; `caps`: [`Caps`], how many of a host and of a network at once; `trail`: from where a run that
+//!   is ended now has to go on
 //! - [`visit`]: connections to many targets, a request to each, and what they answer
 //! - [`reserved`]: addresses that are nobody's
 //!
 //! It has no socket and no clock.
 
 pub mod answer;
+mod caps;
 mod form;
 pub mod payload;
 pub mod probe;
 pub mod reserved;
 pub mod targets;
+mod trail;
 pub mod visit;
+mod walk;
 
 pub use answer::{Answer, Class};
+pub use caps::Caps;
 pub use payload::Payload;
 pub use probe::{Kind, Origin, Prober};
 pub use targets::{Addresses, Shard, Target, Targets};
+pub use walk::Walk;

@@ -24,8 +24,8 @@ pub enum Kind {
     Ack,
     /// A datagram.
     Udp(Payload),
-    /// An ICMP echo request.
-    Echo,
+    /// An ICMP echo request, with these words behind what it has to carry.
+    Echo(String),
 }
 
 /// Where probes are from, and whom they go by.
@@ -107,7 +107,7 @@ impl Prober {
         let (form, source) = way.expect("an address of the target's family");
         let (flow, mac) = self.flow(source, target);
         form.fill(slot, target.address, |pen| {
-            if self.kind != Kind::Echo {
+            if !matches!(self.kind, Kind::Echo(_)) {
                 pen.put(0, flow.local.port().to_be_bytes());
                 pen.put(2, flow.remote.port().to_be_bytes());
             }
@@ -121,7 +121,7 @@ impl Prober {
                     pen.put(4, mac.isn().0.to_be_bytes());
                     pen.put(8, mac.hidden().to_be_bytes());
                 }
-                Kind::Echo => {
+                Kind::Echo(_) => {
                     pen.put(4, mac.isn().0.to_be_bytes());
                     pen.put(8, micros(now).to_be_bytes());
                     pen.put(12, mac.hidden().to_be_bytes());
@@ -209,7 +209,8 @@ impl Prober {
         let (head, data) = packet.payload.split_first_chunk::<HEAD>()?;
         let is_ipv4 = packet.source.is_ipv4();
         let reply = if is_ipv4 { 0 } else { 129 };
-        if self.kind != Kind::Echo || head[..2] != [reply, 0] || data.len() < ECHO_DATA {
+        if !matches!(self.kind, Kind::Echo(_)) || head[..2] != [reply, 0] || data.len() < ECHO_DATA
+        {
             return None;
         }
         let is_sound = match is_ipv4 {
@@ -230,13 +231,13 @@ impl Prober {
         let protocol = match &self.kind {
             Kind::Syn | Kind::Ack => IpNumber::TCP,
             Kind::Udp(_) => IpNumber::UDP,
-            Kind::Echo => icmp(quoted.destination),
+            Kind::Echo(_) => icmp(quoted.destination),
         };
         if quoted.protocol != protocol || quoted.source != packet.destination {
             return None;
         }
         let (target, mac) = match &self.kind {
-            Kind::Echo => {
+            Kind::Echo(_) => {
                 let target = Target { address: quoted.destination, port: 0 };
                 (target, self.flow(quoted.source, target).1)
             }
@@ -261,7 +262,7 @@ impl Prober {
         let mac = self.key.mac(&Flow { local: SocketAddr::new(source, 0), remote });
         let count = u64::from(*self.ports.end() - *self.ports.start()) + 1;
         let port = match self.kind {
-            Kind::Echo => 0,
+            Kind::Echo(_) => 0,
             _ => *self.ports.start() + ((u64::from(mac.hidden()) * count) >> 32) as u16,
         };
         (Flow { local: SocketAddr::new(source, port), remote }, mac)
@@ -305,9 +306,10 @@ fn form(kind: &Kind, path: &Path) -> Form {
             datagram.extend(payload);
             Form::new(path, IpNumber::UDP, &datagram, 6)
         }
-        Kind::Echo => {
-            let mut request = [0; HEAD + ECHO_DATA];
+        Kind::Echo(words) => {
+            let mut request = vec![0; HEAD + ECHO_DATA];
             request[0] = if is_ipv4 { 8 } else { 128 };
+            request.extend(words.bytes());
             Form::new(path, icmp(path.source), &request, 2)
         }
     }
@@ -359,7 +361,13 @@ mod tests {
 
     fn kinds() -> [Kind; 5] {
         let udp = |text: &str| Kind::Udp(Payload::parse(text).unwrap());
-        [Kind::Syn, Kind::Ack, udp("dns:example.com"), udp("text:hello"), Kind::Echo]
+        [
+            Kind::Syn,
+            Kind::Ack,
+            udp("dns:example.com"),
+            udp("text:hello"),
+            Kind::Echo("who we are".into()),
+        ]
     }
 
     fn probe(prober: &Prober, target: Target) -> Vec<u8> {
@@ -411,6 +419,13 @@ mod tests {
     }
 
     #[test]
+    fn a_ping_says_who_sends_it() {
+        let [.., echo] = kinds();
+        let ping = probe(&prober(echo), target("10.9.8.7", 0));
+        assert!(ping.ends_with(b"who we are") && ping.len() == 14 + 20 + 16 + 10);
+    }
+
+    #[test]
     fn answers_to_others_and_probes_are_none() {
         for kind in kinds() {
             let (ours, target) = (prober(kind.clone()), target("10.9.8.7", 81));
@@ -440,7 +455,7 @@ mod tests {
     #[test]
     fn errors_count_only_for_what_was_probed() {
         for kind in kinds() {
-            let port = if kind == Kind::Echo { 0 } else { 81 };
+            let port = if matches!(kind, Kind::Echo(_)) { 0 } else { 81 };
             let (prober, target) = (prober(kind.clone()), target("10.9.8.7", port));
             let probe = probe(&prober, target);
             let found = prober.recognise(&error(&probe), Timestamp::EPOCH).expect("recognised");
@@ -479,10 +494,11 @@ mod tests {
     proptest! {
         #[test]
         fn checksums_are_right_whatever_varies(
-            kind in 0..6_usize, address: u128, six: bool, port: u16, key: [u8; 16], seconds in 0_i64..1 << 32,
+            kind in 0..6_usize, words in "[a-z]{0,9}", address: u128, six: bool, port: u16, key: [u8; 16], seconds in 0_i64..1 << 32,
         ) {
             let kind = match kind {
                 5 => Kind::Udp(Payload::Ntp),
+                4 => Kind::Echo(words),
                 kind => kinds()[kind].clone(),
             };
             let prober = Prober { key: Key::new(key), ..prober(kind) };

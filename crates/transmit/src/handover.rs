@@ -11,7 +11,7 @@ use crate::replay::Timetable;
 /// The most packets that are made and submitted together.
 pub const BATCH: usize = 64;
 
-/// How long to wait for a sink without room before asking again.
+/// How long to wait for a sink without room, or a packet that is held, before asking again.
 const PAUSE: Duration = Duration::from_micros(20);
 
 /// A wait in which there is time to flush: sinks are patient for as long.
@@ -54,6 +54,11 @@ pub(crate) trait Feed {
     /// Writes the frame of the packet at hand to `slot` and gives its length, `None` where no frame is made of it; then
     /// the next one is at hand. Tells the timetable of both.
     fn take(&mut self, slot: &mut [u8], timetable: &mut Timetable) -> Option<usize>;
+
+    /// True while the packet at hand is not to leave yet, whatever the timetable says.
+    fn is_held(&mut self) -> bool {
+        false
+    }
 
     /// Told how many frames were handed over and how long the packet at hand has to wait, and asked whether to stop,
     /// every 50 ms or more often.
@@ -123,10 +128,12 @@ impl<'a> Handover<'a> {
             if let Some(end) = self.end(feed.is_stopped(self.submitted, early)) {
                 return Ok(Some(end));
             }
-            if early.is_zero() {
-                self.send_due(feed, now)?;
-            } else {
+            if !early.is_zero() {
                 self.wait(feed, early)?;
+            } else if feed.is_held() {
+                thread::sleep(PAUSE);
+            } else {
+                self.send_due(feed, now)?;
             }
         }
         Ok(None)
@@ -215,6 +222,7 @@ impl<'a> Handover<'a> {
         let (timetable, began) = (&mut self.timetable, self.began.nanos());
         while slots.room() > 0
             && !feed.is_empty()
+            && !feed.is_held()
             && timetable.due() <= now
             && timetable.due() < over
         {

@@ -14,6 +14,9 @@ pub trait Supply {
     /// True when there will be none any more.
     fn is_empty(&self) -> bool;
 
+    /// True while the next one is not to be sent yet, whatever the pace.
+    fn is_held(&mut self) -> bool;
+
     /// Writes the next one to `slot` and returns its length.
     fn fill(&mut self, slot: &mut [u8]) -> usize;
 
@@ -43,6 +46,10 @@ struct Supplied<'a, S>(&'a mut S);
 impl<S: Supply> Feed for Supplied<'_, S> {
     fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    fn is_held(&mut self) -> bool {
+        self.0.is_held()
     }
 
     fn take(&mut self, slot: &mut [u8], timetable: &mut Timetable) -> Option<usize> {

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-use super::{RunArgs, TargetArgs, WayArgs};
+use super::{GentleArgs, RunArgs, TargetArgs, WayArgs};
 use crate::units;
 
 /// Open connections to many addresses and ports, send a request on each, and keep what is answered.
@@ -34,13 +34,8 @@ pub(crate) struct ConnectArgs {
     #[command(flatten)]
     pub(crate) way: WayArgs,
 
-    /// Connections to one address at once, at most.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) per_host: Option<u32>,
-
-    /// Connections to one network at once, at most: a /24 of IPv4, a /48 of IPv6.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) per_network: Option<u32>,
+    #[command(flatten)]
+    pub(crate) gentle: GentleArgs,
 
     /// Connections at once, at most, with those that ended less than two seconds ago.
     #[arg(long, value_name = "N", default_value = "1000000", value_parser = clap::value_parser!(u32).range(1..=100_000_000))]

@@ -44,7 +44,7 @@ pub(crate) use scan::{FieldArg, ProbeArg, ScanArgs};
 pub(crate) use send::{Count, SendArgs};
 pub(crate) use simulate::{SimulateArg, SimulateArgs};
 pub(crate) use stat::StatArgs;
-pub(crate) use survey::{LeaveOutArgs, RowsArg, RunArgs, TargetArgs, WayArgs};
+pub(crate) use survey::{GentleArgs, LeaveOutArgs, RowsArg, RunArgs, TargetArgs, WayArgs};
 pub(crate) use with::WithArgs;
 
 use clap::{Parser, Subcommand, ValueEnum};

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-use super::{RunArgs, TargetArgs, WayArgs};
+use super::{GentleArgs, RunArgs, TargetArgs, WayArgs};
 use crate::units;
 
 /// Probe many addresses and ports, in random order and without keeping anything of a probe.
@@ -23,6 +23,9 @@ pub(crate) struct ScanArgs {
     #[command(flatten)]
     pub(crate) way: WayArgs,
 
+    #[command(flatten)]
+    pub(crate) gentle: GentleArgs,
+
     /// Times to probe again, after all others, those that have not answered.
     #[arg(long, value_name = "N", default_value = "0")]
     pub(crate) retries: u32,
@@ -34,7 +37,7 @@ pub(crate) struct ScanArgs {
     #[command(flatten)]
     pub(crate) run: RunArgs,
 
-    /// What is written of an answer: address, port, class, code, from, ttl, size, rtt_us, time.
+    /// What is written of an answer: address, port, class, success, code, from, ttl, size, rtt_us, time.
     #[arg(
         long,
         value_name = "NAMES",
@@ -44,8 +47,13 @@ pub(crate) struct ScanArgs {
     )]
     pub(crate) fields: Vec<FieldArg>,
 
-    /// Write refusals and errors, too, and not only what was looked for.
-    #[arg(long)]
+    /// Which answers are written: a test of their fields, as in `success && rtt_us < 1000`, with =, !=, <, <=, >, >=, !, &&, ||
+    /// and parentheses.
+    #[arg(long, value_name = "TEST", default_value = "success")]
+    pub(crate) output_filter: String,
+
+    /// Write all answers, refusals and errors, too.
+    #[arg(long, conflicts_with = "output_filter")]
     pub(crate) all: bool,
 }
 
@@ -72,6 +80,8 @@ pub(crate) enum FieldArg {
     Port,
     /// open, closed, unfiltered, reply, echo or unreachable.
     Class,
+    /// Whether it is what was looked for: all but closed and unreachable.
+    Success,
     /// The code of an ICMP error.
     Code,
     /// Whom the answer is from.
@@ -94,8 +104,11 @@ Examples:
                                                        who answers DNS
   linerate scan -i veth0 --probe echo --allow-reserved fd00::/112 --format json
                                                        who answers pings
+  linerate scan -i veth0 -p 80 --output-filter 'class = closed || rtt_us > 100000' --per-network 10 --stop-below 0.1% -f list.txt
+                                                       who refuses or is far, gently, and not in vain
   linerate scan -i veth0 -p 80 -f list.txt --seed 7 --shard 1/4 -o 1.csv --metadata 1.json
                                                        a quarter of it; the same with --resume goes on
 
 Reserved and private addresses are left out unless --allow-reserved is given. At most 10,000 probes a second are sent unless a
-rate is named. Scan only what you may, tell who you are, and heed those who ask to be left out.";
+rate is named. --output-filter compares numbers, addresses (`from = 10.0.0.0/8`, any address in it) and words (`class = open`);
+what an answer does not tell meets no test. Each target is written once. Pings carry what --contact says. Scan only what you may, tell who you are, and heed those who ask to be left out.";

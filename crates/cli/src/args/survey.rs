@@ -47,6 +47,22 @@ pub(crate) struct LeaveOutArgs {
     pub(crate) allow_reserved: bool,
 }
 
+/// How gently.
+#[derive(Debug, Args)]
+pub(crate) struct GentleArgs {
+    /// At most so many to one address at once: connections, or probes, each of which counts for a second.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) per_host: Option<u32>,
+
+    /// At most so many to one network at once, a /24 of IPv4 or a /48 of IPv6.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) per_network: Option<u32>,
+
+    /// Stop when less than this share of the last ten seconds' targets answered, and of a thousand at least: 0.5%.
+    #[arg(long, value_name = "PERCENT", value_parser = share)]
+    pub(crate) stop_below: Option<f64>,
+}
+
 /// By which way, from where, how fast.
 #[derive(Debug, Args)]
 pub(crate) struct WayArgs {
@@ -126,15 +142,26 @@ fn shard(text: &str) -> Result<Shard, String> {
     }
 }
 
+/// A share of more than nothing and at most all, from 0 to 1.
+fn share(text: &str) -> Result<f64, String> {
+    let percent = text.strip_suffix('%').unwrap_or(text).parse::<f64>();
+    match percent {
+        Ok(percent) if percent > 0.0 && percent <= 100.0 => Ok(percent / 100.0),
+        _ => Err(format!("expected percent as in 0.5%, found `{text}`")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn ports_and_parts_are_read() {
+    fn ports_parts_and_shares_are_read() {
         assert_eq!((ports("80"), ports("8000-8100")), (Ok((80, 80)), Ok((8_000, 8_100))));
         assert!(ports("90-80").is_err() && ports("65536").is_err() && ports("").is_err());
         assert_eq!(shard("1/4"), Ok(Shard { index: 0, of: 4 }));
+        assert_eq!((share("0.5%"), share("100")), (Ok(0.005), Ok(1.0)));
+        assert!(share("0").is_err() && share("101%").is_err() && share("NaN").is_err());
         assert!(shard("0/4").is_err() && shard("5/4").is_err() && shard("1").is_err());
     }
 }

@@ -15,14 +15,15 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use linerate::base::Timestamp;
 use linerate::capture::{self, Interrupt};
-use linerate::scan::visit::{Visit, Visitor, Walk};
+use linerate::scan::Walk;
+use linerate::scan::visit::{Visit, Visitor};
 use linerate::tcp::{Client, Counters};
 use linerate::transmit::sink;
 
 use self::keeper::{Keeper, Moment, State};
 use self::plan::Plan;
 use self::progress::Progress;
-use super::survey::{self, Journal, Rows, Tempo};
+use super::survey::{self, Hits, Journal, Rows, Tempo};
 use crate::args::ConnectArgs;
 use crate::exit::Outcome;
 use crate::output;
@@ -70,7 +71,9 @@ pub(super) fn run(args: &ConnectArgs) -> Result<Outcome> {
     let walk =
         if args.follow { walk.following(survey::blocklist(&args.whom.leave_out)?) } else { walk };
     let state = State { pass: journal.pass, position: journal.position, ..State::default() };
-    let mut keeper = Keeper { rows, journal, state };
+    let is_in_vain = AtomicBool::new(false);
+    let hits = Hits::new(args.gentle.stop_below);
+    let mut keeper = Keeper { rows, journal, state, hits, is_in_vain: &is_in_vain };
     let (moments, to_keep) = sync_channel(MOMENTS);
     let has_failed = AtomicBool::new(false);
     let mut round = Round {
@@ -84,7 +87,10 @@ pub(super) fn run(args: &ConnectArgs) -> Result<Outcome> {
         handed_over: Instant::now(),
         state,
         progress: Progress::new(),
-        is_stopped: &|| requests.stop() || has_failed.load(Ordering::Relaxed),
+        is_stopped: &|| {
+            let is_set = |flag: &AtomicBool| flag.load(Ordering::Relaxed);
+            requests.stop() || is_set(&has_failed) || is_set(&is_in_vain)
+        },
     };
     let began = Instant::now();
     let (gone, kept) = thread::scope(|scope| {
@@ -106,11 +112,7 @@ pub(super) fn run(args: &ConnectArgs) -> Result<Outcome> {
     let is_done = matches!(gone, Ok(true)) && kept.is_ok();
     let ended = keeper.end(is_done);
     kept?;
-    if !is_done && args.run.metadata.is_some() {
-        output::tell(
-            "stopped before the end: the same command with --resume and without --seed goes on",
-        );
-    }
+    keeper.journal.tell_end();
     gone?;
     ended?;
     Ok(Outcome::Success)

@@ -13,13 +13,13 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use linerate::capture::{self, Interrupt};
-use linerate::scan::Target;
+use linerate::scan::{Target, Walk};
 use linerate::transmit::sink;
 
 use self::plan::Plan;
 use self::receiver::Receiver;
 use self::sending::Sending;
-use super::survey::{self, Journal};
+use super::survey::{self, Clock, Journal};
 use crate::args::ScanArgs;
 use crate::exit::Outcome;
 use crate::output;
@@ -43,11 +43,18 @@ struct Shared {
     position: AtomicU64,
     /// No more answers are waited for.
     is_over: AtomicBool,
+    /// Too few answer.
+    is_in_vain: AtomicBool,
     /// Something failed, and nothing is to be sent any more.
     has_failed: AtomicBool,
 }
 
 impl Shared {
+    /// Nothing more is to be sent.
+    fn is_ended(&self) -> bool {
+        self.is_in_vain.load(Ordering::Relaxed) || self.has_failed.load(Ordering::Relaxed)
+    }
+
     fn has_answered(&self, target: &Target) -> bool {
         self.answered.lock().is_ok_and(|answered| answered.contains(target))
     }
@@ -74,8 +81,15 @@ pub(super) fn run(args: &ScanArgs) -> Result<Outcome> {
     let shared = Shared::default();
     shared.position.store(journal.position, Ordering::Relaxed);
     shared.pass.store(journal.pass, Ordering::Relaxed);
+    let walk = Walk::new(
+        plan.targets.clone(),
+        plan.shard,
+        journal.position,
+        plan.caps.clone(),
+        Clock::new().now(),
+    );
     let mut receiver = Receiver::new(args, &plan, capture.source, &shared, journal)?;
-    let mut sending = Sending { args, plan: &plan, shared: &shared, sink: opened.sink };
+    let mut sending = Sending { args, plan: &plan, shared: &shared, sink: opened.sink, walk };
     let began = Instant::now();
     let (sent, received) = thread::scope(|scope| {
         let receiving = scope.spawn(|| {
@@ -83,7 +97,7 @@ pub(super) fn run(args: &ScanArgs) -> Result<Outcome> {
             shared.has_failed.store(result.is_err(), Ordering::Relaxed);
             result
         });
-        let sent = sending.all(&|| requests.stop() || shared.has_failed.load(Ordering::Relaxed));
+        let sent = sending.all(&|| requests.stop() || shared.is_ended());
         shared.is_over.store(true, Ordering::Relaxed);
         let received = receiving.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         (sent, received)
@@ -94,11 +108,7 @@ pub(super) fn run(args: &ScanArgs) -> Result<Outcome> {
     received?;
     sent?;
     ended?;
-    if !is_done && args.run.metadata.is_some() {
-        output::tell(
-            "stopped before the end: the same command with --resume and without --seed goes on",
-        );
-    }
+    receiver.journal().tell_end();
     Ok(Outcome::Success)
 }
 

@@ -42,7 +42,7 @@ fn every_kind_of_probe_finds_its_answers() {
         (&["--probe", "ack", "-p", "81"], "unfiltered"),
         (&["--probe", "udp", "-p", "53", "--payload", "dns:example.com"], "reply"),
         (&["--probe", "udp", "-p", "7", "--payload", "text:hello"], "reply"),
-        (&["--probe", "echo"], "echo"),
+        (&["--probe", "echo", "--contact", "https://scan.example"], "echo"),
     ] {
         for (prefix, count) in [("10.0.0.64/28", 16), ("fd00::100/124", 16)] {
             let done =
@@ -147,6 +147,59 @@ fn a_scan_that_was_killed_goes_on_and_finds_each_target_once() {
 }
 
 #[test]
+fn answers_are_written_that_meet_the_filter() {
+    let Some(lab) = lab() else { return };
+    let mirror = mirror(&lab, &["-p", "80"]);
+    let found = |filter: &str| {
+        let args = ["-p", "80,81", "--fields", "port", "--format", "json", "--output-filter"];
+        let done = scan(lab.host("a"), &[&args[..], &[filter, "10.64.0.0/28"]].concat()).success();
+        let ports = done.stdout.lines().map(|line| line[8..10].parse::<u16>().expect("a port"));
+        ports.fold([0, 0], |[open, closed], port| match port {
+            80 => [open + 1, closed],
+            _ => [open, closed + 1],
+        })
+    };
+    assert_eq!(found("class = closed"), [0, 16]);
+    assert_eq!(found("success || address = 10.64.0.8/29"), [16, 8]);
+    assert_eq!(found("!success && rtt_us > 600000000"), [0, 0]);
+    mirror.interrupt().success();
+}
+
+#[test]
+fn with_caps_each_target_is_probed_once_all_the_same() {
+    let Some(lab) = lab() else { return };
+    let mirror = mirror(&lab, &["-p", "80", "--one-of", "2"]);
+    let args =
+        ["-p", "80,81", "--per-host", "1", "--per-network", "100", "--retries", "1", "--all"];
+    let done = scan(lab.host("a"), &[&args[..], &["10.64.0.0/26"]].concat()).success();
+    let found = rows(&done.stdout).len() as u64;
+    assert_eq!(found, 2 * answering(64, 2).len() as u64);
+    assert_eq!(done.summary("probes sent"), 128 + (128 - found), "{}", done.stderr);
+    mirror.interrupt().success();
+}
+
+#[test]
+fn a_scan_in_vain_ends_and_can_go_on() {
+    let Some(lab) = lab() else { return };
+    let mirror = mirror(&lab, &["--one-of", "10"]);
+    let folder = tempdir().expect("a folder");
+    let (rows_file, meta) = (folder.path().join("rows.csv"), folder.path().join("meta.json"));
+    let args = ["-p", "80", "-o", text(&rows_file), "--metadata", text(&meta), "10.64.0.0/18"];
+    let limits = ["--seed", "5", "-r", "1000", "--stop-below", "50%"];
+    let done = scan(lab.host("a"), &[&limits[..], &args].concat()).success();
+    assert!(done.stderr.contains("% were answered, less than 50 %"), "{}", done.stderr);
+    let sent = done.summary("probes sent");
+    assert!(sent < 1 << 14, "it went on: {sent}");
+    let journal = fs::read_to_string(&meta).expect("metadata");
+    assert!(journal.contains("less than 50 %") && journal.contains("\"complete\": false"));
+    scan(lab.host("a"), &[&["--resume", "-r", "20000"][..], &args].concat()).success();
+    let found = rows(&fs::read_to_string(&rows_file).expect("rows"));
+    assert_eq!(found.len(), answering(1 << 14, 10).len());
+    assert!(!fs::read_to_string(&meta).expect("metadata").contains("less than"));
+    mirror.interrupt().success();
+}
+
+#[test]
 fn what_makes_no_sense_is_refused_in_words() {
     let refused = |args: &[&str]| {
         let done = linerate([&["scan", "-i", "lo"], args].concat());
@@ -161,6 +214,9 @@ fn what_makes_no_sense_is_refused_in_words() {
         (&["-p", "80", "--payload", "ntp", "10.0.0.1"], "only datagrams"),
         (&["-p", "80", "--shard", "1/2", "10.0.0.1"], "--seed"),
         (&["-p", "80", "--resume", "10.0.0.1"], "--metadata"),
+        (&["-p", "80", "--stop-below", "0", "10.0.0.1"], "expected percent"),
+        (&["-p", "80", "--output-filter", "rtt < 5", "10.0.0.1"], "\n  rtt < 5\n  ^^^"),
+        (&["-p", "80", "--output-filter", "success", "--all", "10.0.0.1"], "cannot be used"),
     ] {
         let (code, said) = refused(args);
         assert!(code == 2 && said.contains(word), "{args:?}: {said}");

@@ -8,9 +8,9 @@ use linerate_tcp::{Application, End, Flow, Next, Refusal};
 
 use super::neighbours::neighbours;
 use super::request::Request;
-use super::trail::Hold;
-use super::walk::Walk;
 use crate::Target;
+use crate::Walk;
+use crate::trail::Hold;
 
 /// What is done at each target.
 #[derive(Clone, Debug)]

@@ -1,5 +1,6 @@
 //! What was found and how far it is, written by a thread of its own.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
@@ -8,7 +9,7 @@ use linerate::scan::visit::Visit;
 
 use super::fields;
 use crate::args::VisitFieldArg;
-use crate::commands::survey::{Journal, Rows};
+use crate::commands::survey::{Hits, Journal, Rows};
 
 /// How often what was done is kept.
 const KEEP: Duration = Duration::from_millis(500);
@@ -30,13 +31,16 @@ pub(super) struct State {
 }
 
 /// Who writes.
-pub(super) struct Keeper {
+pub(super) struct Keeper<'a> {
     pub(super) rows: Rows<VisitFieldArg>,
     pub(super) journal: Journal,
     pub(super) state: State,
+    pub(super) hits: Hits,
+    /// Told when too few answer.
+    pub(super) is_in_vain: &'a AtomicBool,
 }
 
-impl Keeper {
+impl Keeper<'_> {
     /// Writes what comes, until nothing will any more.
     ///
     /// # Errors
@@ -68,6 +72,9 @@ impl Keeper {
     fn keep(&mut self) -> Result<()> {
         self.rows.flush()?;
         self.note();
+        if self.hits.judge(&mut self.journal) {
+            self.is_in_vain.store(true, Ordering::Relaxed);
+        }
         self.journal.write()
     }
 

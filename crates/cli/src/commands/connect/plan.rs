@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use anyhow::Result;
 use linerate::capture::{self, Interrupt};
-use linerate::scan::visit::{Caps, Ending, Order, Request};
-use linerate::scan::{Shard, Target, Targets};
+use linerate::scan::visit::{Ending, Order, Request};
+use linerate::scan::{Caps, Shard, Target, Targets};
 use linerate::tcp::{Config, Flow, Key, Local};
 use linerate::transmit::template::Surroundings;
 use linerate::transmit::{Outlet, sink};
@@ -63,7 +63,7 @@ impl Plan {
             targets,
             shard: args.whom.shard.unwrap_or(Shard::WHOLE),
             order,
-            caps: Caps::new(args.per_host, args.per_network),
+            caps: Caps::new(args.gentle.per_host, args.gentle.per_network),
             client: Config {
                 connections: args.at_once as usize + UNDER_WAY,
                 window: args.bytes.clamp(*WINDOWS.start(), *WINDOWS.end()) as u32,

@@ -4,22 +4,29 @@ use std::net::IpAddr;
 
 use anyhow::Result;
 use linerate::capture::{self, Interrupt};
-use linerate::scan::{Kind, Origin, Payload, Prober, Shard, Targets};
+use linerate::scan::{Caps, Kind, Origin, Payload, Prober, Shard, Targets};
 use linerate::transmit::template::Surroundings;
 use linerate::transmit::{Outlet, sink};
 
-use crate::args::{ProbeArg, ScanArgs};
-use crate::commands::survey;
+use super::fields;
+use crate::args::{FieldArg, ProbeArg, ScanArgs};
+use crate::commands::survey::{self, Sieve};
 use crate::exit::usage;
 
 /// Frames that can wait for the device.
 const SLOTS: usize = 512;
+
+/// Bytes of the contact that pings carry: with all headers they stay below any MTU (RFC 791: 576).
+const LONGEST_WORDS: usize = 500;
 
 /// What is to be probed, and how.
 pub(super) struct Plan {
     pub(super) targets: Targets,
     pub(super) shard: Shard,
     pub(super) prober: Prober,
+    pub(super) caps: Caps,
+    /// Which answers are told; `None`: all.
+    pub(super) sieve: Option<Sieve<FieldArg>>,
     /// The addresses that probes are from.
     pub(super) sources: Vec<IpAddr>,
 }
@@ -33,12 +40,18 @@ impl Plan {
             (_, ProbeArg::Echo) => return Err(usage("--ports: echo requests have none")),
             (ports, _) => ports.to_vec(),
         };
+        let sieve = match args.all {
+            true => None,
+            false => Some(Sieve::parse(&args.output_filter, fields::kind)?),
+        };
         let outlet = survey::outlet(&args.way)?;
         let targets = survey::targets(&args.whom, &ports, seed)?;
         let (origin, sources) = origin(args, &targets, &outlet)?;
         let (first, last) = args.way.source_ports;
         let prober = Prober::new(kind, origin, first..=last, survey::key());
-        Ok(Self { targets, shard: args.whom.shard.unwrap_or(Shard::WHOLE), prober, sources })
+        let shard = args.whom.shard.unwrap_or(Shard::WHOLE);
+        let caps = Caps::new(args.gentle.per_host, args.gentle.per_network);
+        Ok(Self { targets, shard, prober, caps, sieve, sources })
     }
 
     /// By which way to send.
@@ -73,8 +86,17 @@ fn kind(args: &ScanArgs) -> Result<Kind> {
         ProbeArg::Udp => {
             Kind::Udp(Payload::parse(&args.payload).map_err(|e| usage(e.to_string()))?)
         }
-        ProbeArg::Echo => Kind::Echo,
+        ProbeArg::Echo => Kind::Echo(words(args)?),
     })
+}
+
+/// What pings say of who sends them.
+fn words(args: &ScanArgs) -> Result<String> {
+    let contact = args.run.contact.clone().unwrap_or_default();
+    match contact.len() {
+        0..=LONGEST_WORDS => Ok(contact),
+        _ => Err(usage(format!("--contact: pings have room for {LONGEST_WORDS} bytes of it"))),
+    }
 }
 
 /// Where probes are from, and whom they go by: for each family, what leads to one of its targets.

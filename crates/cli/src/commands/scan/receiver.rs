@@ -9,7 +9,7 @@ use linerate::scan::Class;
 use linerate::transmit::Backend;
 use linerate::transmit::sink::{self, Config};
 
-use super::super::survey::{self, Journal, Rows};
+use super::super::survey::{self, Hits, Journal, Rows};
 use super::{Plan, Shared, fields};
 use crate::args::{FieldArg, ScanArgs};
 use crate::live::{LiveLine, packets};
@@ -31,9 +31,7 @@ pub(super) struct Receiver<'a> {
     journal: Journal,
     line: LiveLine,
     kept: Instant,
-    /// How far it was then.
-    last: (u64, u64),
-    tells_all: bool,
+    hits: Hits,
     /// What answers SYN-ACKs to owned addresses, as the host does for its own.
     resets: Option<Box<dyn Sink + Send>>,
 }
@@ -55,7 +53,6 @@ impl<'a> Receiver<'a> {
             false => Some(open_resets(args, plan)?),
         };
         Ok(Self {
-            last: (journal.pass, journal.position),
             plan,
             shared,
             source,
@@ -63,7 +60,7 @@ impl<'a> Receiver<'a> {
             journal,
             line: LiveLine::new(true),
             kept: Instant::now(),
-            tells_all: args.all,
+            hits: Hits::new(args.gentle.stop_below),
             resets,
         })
     }
@@ -99,12 +96,13 @@ impl<'a> Receiver<'a> {
             if answer.class == Class::Open && self.resets.is_some() {
                 offers.push(packet.data);
             }
-            if !answer.class.is_success() && !self.tells_all {
+            let value = |field| fields::value(&answer, field);
+            if !self.plan.sieve.as_ref().is_none_or(|sieve| sieve.keeps(&value)) {
                 continue;
             }
             let is_new = self.shared.answered.lock().is_ok_and(|mut all| all.insert(answer.target));
             if is_new {
-                self.rows.add(|field| fields::value(&answer, field))?;
+                self.rows.add(value)?;
             }
         }
         if let Some(sink) = &mut self.resets {
@@ -118,12 +116,13 @@ impl<'a> Receiver<'a> {
             return Ok(());
         }
         self.kept = Instant::now();
+        // What was found first: a position that is written is one before which nothing is missing.
+        let reached = self.position();
         self.rows.flush()?;
-        // Answers to the latest probes are still on their way. If this is all that is left of the scan, those are sent
-        // again.
-        let now = self.position();
-        let before = std::mem::replace(&mut self.last, now);
-        self.note(before);
+        self.note(reached);
+        if self.hits.judge(&mut self.journal) {
+            self.shared.is_in_vain.store(true, Ordering::Relaxed);
+        }
         self.journal.write()
     }
 
@@ -151,6 +150,11 @@ impl<'a> Receiver<'a> {
             let begin = packets(sent, rate, elapsed);
             format!("{begin}  {} answered ({share:.2} %)  {seconds} s left", grouped(found))
         });
+    }
+
+    /// The metadata.
+    pub(super) fn journal(&self) -> &Journal {
+        &self.journal
     }
 
     /// Writes what is left to be written. `is_done` when all targets were gone through.

@@ -5,8 +5,8 @@ use std::thread;
 use std::time::Instant;
 
 use anyhow::Result;
-use linerate::base::Sink;
-use linerate::scan::Target;
+use linerate::base::{Sink, Timestamp};
+use linerate::scan::{Target, Walk};
 use linerate::transmit::pacing::Pace;
 use linerate::transmit::{End, Supply, run_supply};
 
@@ -23,6 +23,7 @@ pub(super) struct Sending<'a> {
     pub(super) plan: &'a Plan,
     pub(super) shared: &'a Shared,
     pub(super) sink: Box<dyn Sink + Send>,
+    pub(super) walk: Walk,
 }
 
 impl Sending<'_> {
@@ -30,12 +31,15 @@ impl Sending<'_> {
     /// when it came to the end.
     pub(super) fn all(&mut self, stop: &Stop<'_>) -> Result<bool> {
         let first = self.shared.pass.load(Ordering::Relaxed);
+        let mut clock = Clock::new();
         for pass in first..=u64::from(self.args.retries) {
             if pass > first {
+                self.walk.again(clock.now());
                 self.shared.position.store(0, Ordering::Relaxed);
                 self.shared.pass.store(pass, Ordering::Relaxed);
             }
-            let mut probes = Probes::new(self.plan, self.shared, pass, stop);
+            let Self { shared, plan, walk, .. } = self;
+            let mut probes = Probes::new(plan, shared, walk, pass, stop);
             let (report, result) =
                 run_supply(&mut probes, &Pace::new(self.args.way.rate), &mut *self.sink);
             probes.publish();
@@ -44,6 +48,7 @@ impl Sending<'_> {
                 return Ok(false);
             }
         }
+        self.shared.position.store(self.walk.count(), Ordering::Relaxed);
         Ok(true)
     }
 
@@ -61,11 +66,10 @@ impl Sending<'_> {
 struct Probes<'a> {
     plan: &'a Plan,
     shared: &'a Shared,
+    walk: &'a mut Walk,
     stop: &'a Stop<'a>,
     /// Those that have answered are left out.
     is_again: bool,
-    position: u64,
-    end: u64,
     next: Option<Target>,
     clock: Clock,
     /// Probes of this pass.
@@ -75,44 +79,59 @@ struct Probes<'a> {
 }
 
 impl<'a> Probes<'a> {
-    fn new(plan: &'a Plan, shared: &'a Shared, pass: u64, stop: &'a Stop<'a>) -> Self {
+    fn new(
+        plan: &'a Plan,
+        shared: &'a Shared,
+        walk: &'a mut Walk,
+        pass: u64,
+        stop: &'a Stop<'a>,
+    ) -> Self {
+        let mut clock = Clock::new();
+        let now = clock.now();
         let mut probes = Self {
             plan,
             shared,
+            walk,
             stop,
             is_again: pass > 0,
-            position: shared.position.load(Ordering::Relaxed),
-            end: plan.targets.count_in(plan.shard),
             next: None,
-            clock: Clock::new(),
+            clock,
             sent: 0,
             sent_before: shared.sent.load(Ordering::Relaxed),
         };
-        probes.advance();
+        probes.advance(now);
         probes
     }
 
-    /// Finds the next target.
-    fn advance(&mut self) {
-        self.next = None;
-        while self.next.is_none() && self.position < self.end {
-            let target = self.plan.targets.at(self.plan.shard, self.position);
-            match self.is_again && self.shared.has_answered(&target) {
-                true => self.position += 1,
-                false => self.next = Some(target),
-            }
+    /// Finds the next target; none where all were taken, or none may be probed now.
+    fn advance(&mut self, now: Timestamp) {
+        self.next = self.walk.next(now);
+        while let Some(target) = self.next
+            && self.is_again
+            && self.shared.has_answered(&target)
+        {
+            self.walk.give_up(target);
+            self.next = self.walk.next(now);
         }
     }
 
-    /// Tells how far it is.
+    /// Tells how far it is: before that position all were probed, and had time to answer.
     fn publish(&self) {
-        self.shared.position.store(self.position, Ordering::Relaxed);
+        self.shared.position.store(self.walk.settled(), Ordering::Relaxed);
         self.shared.sent.store(self.sent_before + self.sent, Ordering::Relaxed);
     }
 }
 
 impl Supply for Probes<'_> {
     fn is_empty(&self) -> bool {
+        self.next.is_none() && self.walk.is_done()
+    }
+
+    fn is_held(&mut self) -> bool {
+        if self.next.is_none() {
+            let now = self.clock.now();
+            self.advance(now);
+        }
         self.next.is_none()
     }
 
@@ -120,13 +139,14 @@ impl Supply for Probes<'_> {
         let Some(target) = self.next else { return 0 };
         let now = self.clock.now();
         let length = self.plan.prober.write(target, now, slot);
-        self.position += 1;
         self.sent += 1;
-        self.advance();
+        self.advance(now);
         length
     }
 
     fn is_stopped(&mut self) -> bool {
+        let now = self.clock.now();
+        self.walk.advance(now);
         self.publish();
         (self.stop)()
     }

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::args::RunArgs;
 use crate::exit::usage;
+use crate::output;
 
 /// The metadata of a run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -38,6 +39,9 @@ pub(in super::super) struct Journal {
     pub(in super::super) sent: u64,
     pub(in super::super) answered: u64,
     complete: bool,
+    /// Why it ended before all was done, where it was not asked to.
+    #[serde(default)]
+    pub(in super::super) stopped: Option<String>,
     #[serde(skip)]
     path: Option<PathBuf>,
 }
@@ -54,7 +58,7 @@ impl Journal {
             if journal.complete {
                 return Err(usage(format!("--resume: the run of {} is complete", path.display())));
             }
-            return Ok(journal);
+            return Ok(Self { stopped: None, ..journal });
         }
         let seed = seed.unwrap_or_else(|| RandomState::new().build_hasher().finish());
         Ok(Self { seed, path, started: now(), ..Self::default() })
@@ -127,6 +131,18 @@ impl Journal {
     pub(in super::super) fn end(&mut self, is_complete: bool) -> Result<()> {
         self.complete = is_complete;
         self.write()
+    }
+
+    /// Says why the run ended before all was done, and how it goes on, if it did.
+    pub(in super::super) fn tell_end(&self) {
+        if let Some(reason) = &self.stopped {
+            output::tell(format_args!("stopped, as --stop-below has it: {reason}"));
+        }
+        if !self.complete && self.path.is_some() {
+            output::tell(
+                "stopped before the end: the same command with --resume and without --seed goes on",
+            );
+        }
     }
 }
 

@@ -2,8 +2,10 @@
 //! write and keep.
 
 mod clock;
+mod hits;
 mod journal;
 mod rows;
+mod sieve;
 mod tempo;
 
 use std::collections::hash_map::RandomState;
@@ -21,8 +23,10 @@ use linerate::transmit::template::Surroundings;
 use linerate::transmit::{Backend, Blocklist, Outlet, sink};
 
 pub(super) use clock::Clock;
+pub(super) use hits::Hits;
 pub(super) use journal::Journal;
 pub(super) use rows::{Line, Rows, target};
+pub(super) use sieve::{Kind, Sieve};
 pub(super) use tempo::Tempo;
 
 use super::sending;

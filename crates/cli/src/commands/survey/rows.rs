@@ -77,7 +77,8 @@ impl<F: ValueEnum + Copy> Rows<F> {
     }
 }
 
-fn name<F: ValueEnum>(field: &F) -> String {
+/// A field's name.
+pub(super) fn name<F: ValueEnum>(field: &F) -> String {
     let value = field.to_possible_value();
     value.map_or_else(String::new, |value| value.get_name().to_owned())
 }

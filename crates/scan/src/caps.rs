@@ -1,4 +1,4 @@
-//! How many of a host, and of a network, are visited at once.
+//! How many of a host, and of a network, are probed or visited at once.
 
 use std::collections::HashMap;
 use std::hash::Hash;

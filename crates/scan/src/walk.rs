@@ -1,20 +1,19 @@
-//! Who is visited next.
+//! Who is next to be probed, or visited.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::time::Duration;
 
 use linerate_base::Timestamp;
 
-use super::caps::Caps;
-use super::trail::{Hold, Trail};
-use crate::{Shard, Target, Targets};
+use crate::trail::{Hold, Trail};
+use crate::{Caps, Shard, Target, Targets};
 use linerate_transmit::Blocklist;
 
 /// Targets that are put off at most, because there are as many visits to their host or network as there may be.
 const MOST_PUT_OFF: usize = 1 << 16;
 /// Of those put off, so many are looked at for each that is taken.
 const LOOKS: usize = 8;
-/// A SYN counts as a visit for this time, if nothing answers.
+/// A probe counts for this time, and a SYN as a visit, if nothing answers.
 const UNDER_WAY: Duration = Duration::from_secs(1);
 
 /// The way through a part of all targets.
@@ -80,12 +79,12 @@ impl Walk {
     }
 
     /// True when it goes to those whom answers name.
-    pub(super) fn follows(&self) -> bool {
+    pub(crate) fn follows(&self) -> bool {
         self.found.is_some()
     }
 
     /// Somebody named this target. Those of a family that there were no targets of are left out: nobody knows the way.
-    pub(super) fn offer(&mut self, target: Target) {
+    pub(crate) fn offer(&mut self, target: Target) {
         let Some(found) = &mut self.found else { return };
         let has_way = found.families[usize::from(target.address.is_ipv6())];
         if has_way && !found.blocked.blocks(target.address) && found.seen.insert(target) {
@@ -152,7 +151,7 @@ impl Walk {
     }
 
     /// A target has answered to what was sent to it then; the visit holds what is to be given to [`over`](Self::over).
-    pub(super) fn opened(&mut self, target: Target, sent: Timestamp) -> Hold {
+    pub(crate) fn opened(&mut self, target: Target, sent: Timestamp) -> Hold {
         self.note(target);
         self.asked.remove(&target).unwrap_or_else(|| {
             self.caps.enter_anyway(target.address);
@@ -161,19 +160,19 @@ impl Walk {
     }
 
     /// A visit is over.
-    pub(super) fn over(&mut self, target: Target, hold: Hold) {
+    pub(crate) fn over(&mut self, target: Target, hold: Hold) {
         self.caps.leave(target.address);
         self.trail.release(hold);
     }
 
     /// A target does not want to be visited.
-    pub(super) fn refused(&mut self, target: Target) {
+    pub(crate) fn refused(&mut self, target: Target) {
         self.note(target);
         self.give_up(target);
     }
 
-    /// No answer is waited for any more.
-    fn give_up(&mut self, target: Target) {
+    /// No answer is waited for any more: the target was not probed, or is silent.
+    pub fn give_up(&mut self, target: Target) {
         if let Some(hold) = self.asked.remove(&target) {
             self.over(target, hold);
         }
@@ -187,7 +186,7 @@ impl Walk {
     }
 
     /// True for one that has answered, where that is kept.
-    pub(super) fn has_answered(&self, target: &Target) -> bool {
+    pub(crate) fn has_answered(&self, target: &Target) -> bool {
         self.answered.as_ref().is_some_and(|answered| answered.contains(target))
     }
 
