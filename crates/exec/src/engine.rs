@@ -8,8 +8,9 @@ use linerate_base::{Batch, Descriptor, Matches, Select};
 use linerate_bpf::classic::{self, Input};
 use linerate_filter::Filter;
 
-use crate::kernels::Level;
-use crate::lanes::{LANES, Mask, WORD};
+use crate::fused::Fused;
+use crate::kernels::{self, Level};
+use crate::lanes::{CHUNK, LANES, Mask, QUAD, WORD};
 use crate::native::Native;
 use crate::program::Program;
 use crate::scalar::Scalar;
@@ -36,6 +37,8 @@ pub struct Engine {
     level: Level,
     /// For blocks; `None` where the filter has no plan, or a huge one.
     program: Option<Arc<Program>>,
+    /// The same as code.
+    fused: Option<Fused>,
     single: Single,
 }
 
@@ -51,8 +54,11 @@ enum Single {
 /// With fewer packets than this a block is not worth its beginning.
 const FEW: usize = 8;
 
+/// Packets that fused code is called for at once.
+const STRIP: usize = 1024;
+
 /// The largest region whose offsets vector instructions can name.
-const REGION: usize = i32::MAX as usize;
+pub(crate) const REGION: usize = i32::MAX as usize;
 
 thread_local! {
     static WORKSPACE: RefCell<Workspace> = RefCell::default();
@@ -69,11 +75,13 @@ impl Engine {
     pub fn at_level(filter: &Filter, level: Level) -> Self {
         let plan = filter.plan();
         let program = plan.as_ref().and_then(Program::new).map(Arc::new);
+        let is_fused = Level::fused() == Some(level);
+        let fused = program.as_deref().filter(|_| is_fused).and_then(Fused::new);
         let native = || Native::new(plan.as_ref()?).filter(|_| level != Level::PORTABLE);
         let scalar = || Some(Single::Plan(Arc::new(Scalar::new(plan.as_ref()?)?)));
         let single = native().map(Single::Native).or_else(scalar);
         let reference = || Single::Program(Arc::new(filter.program().clone()));
-        Self { level, program, single: single.unwrap_or_else(reference) }
+        Self { level, program, fused, single: single.unwrap_or_else(reference) }
     }
 
     /// Marks in `matches` which packets of the batch the filter keeps; what it said before is gone.
@@ -83,6 +91,7 @@ impl Engine {
     pub fn run(&self, batch: &Batch<'_>, interface: Option<u32>, matches: &mut Matches) {
         matches.reset(batch.len());
         match &self.program {
+            _ if batch.len() < FEW => self.one_by_one(batch, 0..batch.len(), interface, matches),
             Some(program) if program.steps.is_empty() => {
                 let keeps = program.entry == program.accepted();
                 let words = (0..batch.len()).step_by(WORD).filter(|_| keeps);
@@ -90,10 +99,57 @@ impl Engine {
                     matches.insert_word(first, Mask::first(batch.len() - first).0[0]);
                 });
             }
-            Some(program) if batch.len() >= FEW => WORKSPACE.with_borrow_mut(|workspace| {
-                self.blocks(program, workspace, batch, interface, matches);
-            }),
-            _ => self.one_by_one(batch, 0..batch.len(), interface, matches),
+            Some(program) => match &self.fused {
+                Some(fused) if batch.region().len() <= REGION => {
+                    self.strips(fused, batch, interface, matches);
+                }
+                _ => WORKSPACE.with_borrow_mut(|workspace| {
+                    self.blocks(program, workspace, batch, interface, matches);
+                }),
+            },
+            None => self.one_by_one(batch, 0..batch.len(), interface, matches),
+        }
+    }
+
+    fn strips(
+        &self,
+        fused: &Fused,
+        batch: &Batch<'_>,
+        interface: Option<u32>,
+        matches: &mut Matches,
+    ) {
+        for first in (0..batch.len()).step_by(STRIP) {
+            let mut kept = [0_u16; STRIP / CHUNK];
+            let strip = batch.slice(first..batch.len().min(first + STRIP));
+            let one_by_one = |chunk: usize, matches: &mut Matches| {
+                let begin = first + CHUNK * chunk;
+                let range = begin..batch.len().min(begin + CHUNK);
+                self.one_by_one(batch, range, interface, matches);
+            };
+            let (whole, mut done) = (strip.len() / CHUNK, 0);
+            while done < whole {
+                let rest = strip.slice(CHUNK * done..CHUNK * whole);
+                done += kernels::sweep(fused, &rest, &mut kept[done..]);
+                if done < whole {
+                    one_by_one(done, matches);
+                    done += 1;
+                }
+            }
+            let rest = &strip.descriptors()[CHUNK * whole..];
+            if !rest.is_empty() {
+                let mut filled = [Descriptor::default(); CHUNK];
+                filled[..rest.len()].copy_from_slice(rest);
+                let filled = Batch::new(batch.region(), &filled, batch.interfaces());
+                match kernels::sweep(fused, &filled, &mut kept[whole..]) {
+                    0 => one_by_one(whole, matches),
+                    _ => kept[whole] &= (1 << rest.len()) - 1,
+                }
+            }
+            for (word, chunks) in kept.as_chunks::<QUAD>().0.iter().enumerate() {
+                let [a, b, c, d] = chunks.map(u64::from);
+                let bits = a | b << CHUNK | c << (2 * CHUNK) | d << (3 * CHUNK);
+                matches.insert_word(first + WORD * word, bits);
+            }
         }
     }
 

@@ -18,6 +18,11 @@ pub(crate) struct Either {
 }
 
 impl Either {
+    /// Whether the upper half is looked at first.
+    pub(crate) fn upper_first(&self) -> bool {
+        self.upper_first
+    }
+
     /// Of whom it holds, and of whom it does not, as the upper and lower halves hold of `found` and those in `there`
     /// have the operands. Who has no second half is neither, unless the first holds.
     pub(crate) fn judge(&self, found: [Mask; 2], there: [Mask; 2]) -> [Mask; 2] {

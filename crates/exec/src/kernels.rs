@@ -10,12 +10,15 @@
 )]
 
 use std::fmt;
+use std::ops::Range;
 
-use linerate_base::Descriptor;
+use linerate_base::{Batch, Descriptor};
 use linerate_filter::plan::{BinaryOperator, Comparison};
 
 use crate::bits::Bits;
-use crate::lanes::{Chunks, Lanes, Mask};
+use crate::engine::REGION;
+use crate::fused::Fused;
+use crate::lanes::{CHUNK, Chunks, Lanes, Mask};
 use crate::lookup::Lookup;
 use crate::native::Native;
 use crate::portable::{self, Windows};
@@ -32,6 +35,8 @@ enum Kind {
     Avx2,
     #[cfg(target_arch = "x86_64")]
     Avx512,
+    #[cfg(target_arch = "x86_64")]
+    Fused,
 }
 
 impl Level {
@@ -58,14 +63,24 @@ impl Level {
         None
     }
 
+    /// AVX-512 by code made for each filter where that can be, if the processor has BMI1, too.
+    pub fn fused() -> Option<Self> {
+        #[cfg(target_arch = "x86_64")]
+        return Self::avx512()
+            .filter(|_| is_x86_feature_detected!("bmi1"))
+            .map(|_| Self(Kind::Fused));
+        #[cfg(not(target_arch = "x86_64"))]
+        None
+    }
+
     /// The best that the processor has.
     pub fn best() -> Self {
-        Self::avx512().or_else(Self::avx2).unwrap_or(Self::PORTABLE)
+        Self::fused().or_else(Self::avx512).or_else(Self::avx2).unwrap_or(Self::PORTABLE)
     }
 
     /// All that the processor has.
     pub fn all() -> impl Iterator<Item = Self> {
-        [Some(Self::PORTABLE), Self::avx2(), Self::avx512()].into_iter().flatten()
+        [Some(Self::PORTABLE), Self::avx2(), Self::avx512(), Self::fused()].into_iter().flatten()
     }
 }
 
@@ -77,6 +92,8 @@ impl fmt::Display for Level {
             Kind::Avx2 => "AVX2",
             #[cfg(target_arch = "x86_64")]
             Kind::Avx512 => "AVX-512",
+            #[cfg(target_arch = "x86_64")]
+            Kind::Fused => "AVX-512 fused",
         })
     }
 }
@@ -89,6 +106,29 @@ pub(crate) fn call(native: &Native, data: &[u8], length: u32) -> bool {
     unsafe { native.code().call(data, length) != 0 }
 }
 
+/// Marks in `kept`, chunk by chunk, what fused code keeps of a batch, whose packets are whole chunks. Gives the number of
+/// chunks that it has done: it ends before one with a packet that ends among the last three bytes of the region.
+///
+/// # Panics
+/// When there are fewer marks than chunks.
+pub(crate) fn sweep(fused: &Fused, batch: &Batch<'_>, kept: &mut [u16]) -> usize {
+    const CHUNK_BYTES: usize = CHUNK * size_of::<Descriptor>();
+    let (region, descriptors) = (batch.region(), batch.descriptors());
+    assert!(descriptors.len() <= CHUNK * kept.len(), "a mark for each chunk");
+    let limit = region.len().checked_sub(3).filter(|_| region.len() <= REGION);
+    let Some(limit) = limit.filter(|_| descriptors.len().is_multiple_of(CHUNK)) else {
+        return 0;
+    };
+    let Range { start, end } = descriptors.as_ptr_range();
+    let words =
+        [region.as_ptr() as usize, start as usize, end as usize, kept.as_mut_ptr() as usize, limit];
+    // SAFETY: such is the code of a program (`fused::function`). It reads the descriptors, a chunk at a time, and of the region
+    // four bytes from one that a packet has, which a batch holds to be in the region, if the packet ends at `limit` or
+    // before. It writes a mark for each chunk, of which there are enough.
+    let reached = unsafe { fused.code().call_with(words) };
+    (reached - start as usize) / CHUNK_BYTES
+}
+
 /// Calls the function in the module of a level.
 macro_rules! at_level {
     ($level:expr, $function:ident($($argument:expr),*)) => {
@@ -97,9 +137,9 @@ macro_rules! at_level {
             // SAFETY: a level of this kind is made only where the processor has AVX2 and BMI2.
             #[cfg(target_arch = "x86_64")]
             Kind::Avx2 => unsafe { avx2::$function($($argument),*) },
-            // SAFETY: a level of this kind is made only where the processor has AVX-512F and BW, and BMI2.
+            // SAFETY: levels of these kinds are made only where the processor has AVX-512F and BW, and BMI2.
             #[cfg(target_arch = "x86_64")]
-            Kind::Avx512 => unsafe { avx512::$function($($argument),*) },
+            Kind::Avx512 | Kind::Fused => unsafe { avx512::$function($($argument),*) },
         }
     };
 }

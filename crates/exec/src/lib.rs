@@ -15,6 +15,7 @@
 //! - `join`: two steps made one
 //! - `vector`: the evaluation of a block
 //! - `columns`: fields and numbers of a block, made when they are first needed
+//! - `fused`: all of a filter for sixteen packets, by vector code made for it
 //! - `native`: the evaluation of single packets, by machine code made for the filter
 //! - `scalar`: the same everywhere else, step by step
 //! - `set`: many filters at once
@@ -23,9 +24,12 @@
 //! - `portable`: what is done to them, in plain Rust
 //! - `kernels`: the same by AVX2 and AVX-512, and the only unsafe code here
 
+#[cfg(target_arch = "x86_64")]
+mod assembler;
 mod bits;
 mod columns;
 mod engine;
+mod fused;
 mod join;
 mod kernels;
 mod lanes;

@@ -15,6 +15,9 @@ pub struct Code {
 /// A function of some bytes and a number, as C programs of this processor call it.
 type Function = unsafe extern "C" fn(data: *const u8, length: usize, number: u32) -> u32;
 
+/// A function of five words.
+type OfWords = unsafe extern "C" fn(usize, usize, usize, usize, usize) -> usize;
+
 // SAFETY: the mapping is owned by this value alone, is valid on every thread, and nobody writes to it.
 unsafe impl Send for Code {}
 // SAFETY: as above; to run code does not change it.
@@ -61,6 +64,20 @@ impl Code {
         // SAFETY: as above; the slice is valid for its length.
         unsafe { function(data.as_ptr(), data.len(), number) }
     }
+
+    /// Runs it from its beginning with words of which some may be addresses.
+    ///
+    /// # Safety
+    /// The code is a function that may be called from C with these words; what it reads and writes there may be read and
+    /// written.
+    #[inline]
+    pub unsafe fn call_with(&self, words: [usize; 5]) -> usize {
+        // SAFETY: the caller says so.
+        let function = unsafe { mem::transmute::<*mut libc::c_void, OfWords>(self.start.as_ptr()) };
+        let [a, b, c, d, e] = words;
+        // SAFETY: as above.
+        unsafe { function(a, b, c, d, e) }
+    }
 }
 
 impl Drop for Code {
@@ -80,6 +97,8 @@ mod tests {
         let code = Code::new(&[0x8d, 0x04, 0x16, 0xc3]).unwrap();
         // SAFETY: the code adds two numbers.
         assert_eq!(unsafe { code.call(b"seven!!", 35) }, 42);
+        // SAFETY: as above, of the second and the third of these.
+        assert_eq!(unsafe { code.call_with([0, 1, 2, 0, 0]) }, 3);
         let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
         let start = format!("{:x}-", code.start.as_ptr() as usize);
         let line = maps.lines().find(|line| line.starts_with(&start)).expect("a mapping");

@@ -1,10 +1,7 @@
 //! Filters as machine code, for one packet after the other.
 //!
 //! - `x64`: from a plan to the code of an x86-64 processor
-//! - `assembler`: instructions, labels, and jumps to them
 
-#[cfg(target_arch = "x86_64")]
-mod assembler;
 #[cfg(target_arch = "x86_64")]
 mod x64;
 

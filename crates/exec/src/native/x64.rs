@@ -12,7 +12,7 @@ use linerate_filter::plan::{
     BinaryOperator, Check, Comparison, Load, Node, Plan, Target, Value, ValueId, Width,
 };
 
-use super::assembler::{
+use crate::assembler::{
     Assembler, Condition, Label, Memory, Numbered, Operand, at, at_index, word_of,
 };
 
@@ -169,7 +169,7 @@ impl Compiler<'_> {
             self.code.push(inst::movl_oi::new(EAX, kept));
             self.code.push(inst::retq_zo::new());
         }
-        self.code.align();
+        self.code.align(16);
         for (label, vector) in mem::take(&mut self.vectors) {
             self.code.bind(label);
             self.code.words(&vector);

@@ -1,4 +1,4 @@
-//! Instructions of x86-64, labels, and jumps to them.
+//! Code for x86-64 as it comes into being: instructions, labels, and references to them.
 
 use cranelift_assembler_x64::{
     Amode, AmodeOffset, AmodeOffsetPlusKnownOffset, DeferredTarget, GprMem, Inst, Registers, Scale,
@@ -6,7 +6,7 @@ use cranelift_assembler_x64::{
 };
 
 /// Registers by their numbers.
-pub(super) struct Numbered;
+pub(crate) struct Numbered;
 
 impl Registers for Numbered {
     type ReadGpr = u8;
@@ -18,18 +18,18 @@ impl Registers for Numbered {
 }
 
 /// A register or a place in memory.
-pub(super) type Operand = GprMem<u8, u8>;
+pub(crate) type Operand = GprMem<u8, u8>;
 
 /// A place in memory.
-pub(super) type Memory = Amode<u8>;
+pub(crate) type Memory = Amode<u8>;
 
 /// Where a jump leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Label(usize);
+pub(crate) struct Label(usize);
 
 /// What the last comparison found, unsigned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Condition {
+pub(crate) enum Condition {
     Equal,
     NotEqual,
     Above,
@@ -53,56 +53,74 @@ impl Condition {
 
 /// Code that comes into being.
 #[derive(Default)]
-pub(super) struct Assembler {
+pub(crate) struct Assembler {
     code: Vec<u8>,
     /// For each label, where it is.
     places: Vec<Option<usize>>,
-    /// The ends of jumps, before which the distance stands, and where they lead; so of addresses.
-    jumps: Vec<(usize, Label)>,
+    references: Vec<Reference>,
+}
+
+/// A distance to a label that is left open.
+struct Reference {
+    /// Where its four bytes end.
+    end: usize,
+    /// How many bytes of the instruction come after them: distances count from an instruction's end.
+    behind: usize,
+    to: Label,
 }
 
 /// A place in the code, at a distance that is left open, as that of a jump is.
 const HERE: Memory = Amode::RipRelative { target: DeferredTarget::None };
 
 /// The memory at `base + offset`.
-pub(super) fn at(base: u8, offset: i32) -> Memory {
+pub(crate) fn at(base: u8, offset: i32) -> Memory {
     let simm32 = AmodeOffsetPlusKnownOffset { simm32: AmodeOffset::new(offset), offset: None };
     Amode::ImmReg { base, simm32, trap: None }
 }
 
 /// The word number `index` of those at `base`.
-pub(super) fn word_of(base: u8, index: u8) -> Memory {
+pub(crate) fn word_of(base: u8, index: u8) -> Memory {
     let simm32 = AmodeOffset::ZERO;
     Amode::ImmRegRegShift { base, index: index.into(), scale: Scale::Four, simm32, trap: None }
 }
 
 /// The memory at `base + index + offset`.
-pub(super) fn at_index(base: u8, index: u8, offset: i32) -> Memory {
+pub(crate) fn at_index(base: u8, index: u8, offset: i32) -> Memory {
     let simm32 = AmodeOffset::new(offset);
     Amode::ImmRegRegShift { base, index: index.into(), scale: Scale::One, simm32, trap: None }
 }
 
 impl Assembler {
-    pub(super) fn label(&mut self) -> Label {
+    pub(crate) fn label(&mut self) -> Label {
         self.places.push(None);
         Label(self.places.len() - 1)
     }
 
     /// The label is here.
-    pub(super) fn bind(&mut self, label: Label) {
+    pub(crate) fn bind(&mut self, label: Label) {
         self.places[label.0] = Some(self.code.len());
     }
 
-    pub(super) fn push(&mut self, instruction: impl Into<Inst<Numbered>>) {
+    pub(crate) fn push(&mut self, instruction: impl Into<Inst<Numbered>>) {
         instruction.into().encode(&mut self.code);
     }
 
-    pub(super) fn jump(&mut self, to: Label) {
-        self.push(inst::jmp_d32::new(0));
-        self.jumps.push((self.code.len(), to));
+    /// Puts bytes here as they are.
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) {
+        self.code.extend_from_slice(bytes);
     }
 
-    pub(super) fn jump_if(&mut self, condition: Condition, to: Label) {
+    /// The last four bytes are the distance to a label, and this instruction has so many more.
+    pub(crate) fn refer(&mut self, to: Label, behind: usize) {
+        self.references.push(Reference { end: self.code.len(), behind, to });
+    }
+
+    pub(crate) fn jump(&mut self, to: Label) {
+        self.push(inst::jmp_d32::new(0));
+        self.refer(to, 0);
+    }
+
+    pub(crate) fn jump_if(&mut self, condition: Condition, to: Label) {
         match condition {
             Condition::Equal => self.push(inst::je_d32::new(0)),
             Condition::NotEqual => self.push(inst::jne_d32::new(0)),
@@ -111,33 +129,34 @@ impl Assembler {
             Condition::Below => self.push(inst::jb_d32::new(0)),
             Condition::BelowOrEqual => self.push(inst::jbe_d32::new(0)),
         }
-        self.jumps.push((self.code.len(), to));
+        self.refer(to, 0);
     }
 
     /// Brings the address of a label to a register.
-    pub(super) fn locate(&mut self, register: u8, label: Label) {
+    pub(crate) fn locate(&mut self, register: u8, label: Label) {
         self.push(inst::leaq_rm::new(register, HERE));
-        self.jumps.push((self.code.len(), label));
+        self.refer(label, 0);
     }
 
     /// Brings the vector at a label, which is [aligned](Self::align), to a vector register.
-    pub(super) fn load(&mut self, register: u8, label: Label) {
+    pub(crate) fn load(&mut self, register: u8, label: Label) {
         self.push(inst::movdqa_a::new(register, HERE));
-        self.jumps.push((self.code.len(), label));
+        self.refer(label, 0);
     }
 
-    /// Goes on at a multiple of a vector's bytes.
-    pub(super) fn align(&mut self) {
-        self.code.resize(self.code.len().next_multiple_of(16), 0);
+    /// Goes on at a multiple of so many bytes. What is between does nothing.
+    pub(crate) fn align(&mut self, bytes: usize) {
+        const NOTHING: u8 = 0x90;
+        self.code.resize(self.code.len().next_multiple_of(bytes), NOTHING);
     }
 
     /// Puts words here, which nobody must come to.
-    pub(super) fn words(&mut self, words: &[u32]) {
+    pub(crate) fn words(&mut self, words: &[u32]) {
         self.code.extend(words.iter().flat_map(|word| word.to_le_bytes()));
     }
 
     /// Goes one way or the other; code at `next` follows.
-    pub(super) fn branch(
+    pub(crate) fn branch(
         &mut self,
         condition: Condition,
         then: Label,
@@ -154,15 +173,15 @@ impl Assembler {
         }
     }
 
-    /// The code, with its jumps.
+    /// The code, with its references.
     ///
     /// # Panics
-    /// When a jump leads to a label that is nowhere.
-    pub(super) fn finish(mut self) -> Vec<u8> {
-        for (end, Label(label)) in self.jumps {
-            let place = self.places[label].expect("labels that are jumped to are bound");
+    /// When something refers to a label that is nowhere.
+    pub(crate) fn finish(mut self) -> Vec<u8> {
+        for Reference { end, behind, to: Label(label) } in self.references {
+            let place = self.places[label].expect("labels that are referred to are bound");
             // Both are far below 2^31: plans have some thousand nodes.
-            let distance = place as i32 - end as i32;
+            let distance = place as i32 - (end + behind) as i32;
             self.code[end - 4..end].copy_from_slice(&distance.to_le_bytes());
         }
         self.code
