@@ -202,7 +202,7 @@ impl Application for Talks {
         Next::Send(talk.query.len() as u32)
     }
 
-    fn write(&mut self, connection: u32, offset: u32, into: &mut [u8]) {
+    fn write(&mut self, connection: u32, _: &Flow, offset: u32, into: &mut [u8]) {
         // Of a talk that is over nothing is waited for: whatever is sent again, its connection is on its end.
         let query = self.of(connection).map(|(_, talk)| &talk.query[offset as usize..]);
         let query = query.unwrap_or_default();
@@ -218,7 +218,7 @@ impl Application for Talks {
         Next::Close
     }
 
-    fn ended(&mut self, connection: u32, _: End) {
+    fn ended(&mut self, connection: u32, _: &Flow, _: End) {
         let unfinished = self.of(connection).map(|(flow, _)| flow);
         unfinished.iter().for_each(|flow| self.end(flow, None));
         self.by_connection.remove(&connection);

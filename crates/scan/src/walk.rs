@@ -92,13 +92,19 @@ impl Walk {
         }
     }
 
-    /// Begins anew, with those that have not answered.
+    /// Begins anew, with those that have not answered, whoever named them.
     pub fn again(&mut self, now: Timestamp) {
-        (self.position, self.trail) = (0, Trail::new(now, 0));
+        let Some(found) = &mut self.found else {
+            (self.position, self.trail) = (0, Trail::new(now, 0));
+            return;
+        };
+        let answered = self.answered.as_ref();
+        let has_answered = |target: &Target| answered.is_some_and(|all| all.contains(target));
+        found.queue.extend(found.seen.iter().filter(|target| !has_answered(target)));
     }
 
     /// The next target; `None` where there is none, or none that may be visited at the moment.
-    pub fn next(&mut self, now: Timestamp) -> Option<Target> {
+    pub(super) fn next(&mut self, now: Timestamp) -> Option<Target> {
         if !self.caps.are_set() {
             return self.take();
         }
@@ -298,6 +304,22 @@ mod tests {
         assert!(different.contains(&new) && different.contains(&of_list) && walk.is_done());
         walk.offer(of_list);
         assert!(walk.is_done());
+    }
+
+    #[test]
+    fn who_was_named_and_did_not_answer_is_taken_again() {
+        let mut walk = walk(Caps::default()).without([]).following(Blocklist::default());
+        let named = |last: u8| Target { address: [10, 9, 0, last].into(), port: 9 };
+        (1..=3).for_each(|last| walk.offer(named(last)));
+        let all: Vec<_> = std::iter::from_fn(|| walk.next(at(0))).collect();
+        assert_eq!(all.len(), 1_027);
+        for target in all.iter().filter(|target| **target != named(2) && **target != all[0]) {
+            let hold = walk.opened(*target, at(0));
+            walk.over(*target, hold);
+        }
+        walk.again(at(9));
+        let again: HashSet<_> = std::iter::from_fn(|| walk.next(at(9))).collect();
+        assert_eq!(again, [named(2), all[0]].into());
     }
 
     #[test]

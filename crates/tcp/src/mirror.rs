@@ -13,7 +13,7 @@ use linerate_base::Slots;
 
 use crate::frame::{Packet, Path};
 use crate::segment::{Control, Header, Options, Segment, Timestamps};
-use crate::{Flow, Key, Seq};
+use crate::{Flow, Key};
 
 /// How a server ends a connection once it has answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -171,9 +171,12 @@ impl Mirror {
             window: WINDOW,
             options,
         };
-        let data: &[u8] = if segment.payload.is_empty() { &[] } else { &self.says(&segment.flow) };
+        let says = self.says(&segment.flow);
+        let data: &[u8] = if segment.payload.is_empty() { &[] } else { &says };
+        // The number behind the answer, if there was one request.
+        let end = self.key.mac(&segment.flow).isn() + 1 + says.len() as u32;
         // Who was sent FIN acknowledges it with its own.
-        let was_ended = header.seq + data.len() as u32 == self.end(&segment.flow) + 1;
+        let was_ended = header.seq + data.len() as u32 == end + 1;
         let ending = match self.behaviour.ending {
             Ending::Reset if !is_end => Control::RST.and(Control::ACK),
             Ending::Fin if !was_ended => Control::FIN.and(Control::ACK),
@@ -192,11 +195,6 @@ impl Mirror {
         if is_apart {
             put(slots, path, segment, &Header { control: ending, ..header }, &[]);
         }
-    }
-
-    /// The number behind the answer, if there was one request.
-    fn end(&self, flow: &Flow) -> Seq {
-        self.key.mac(flow).isn() + 1 + self.says(flow).len() as u32
     }
 
     /// What the server of a flow says.
@@ -354,6 +352,7 @@ fn answer_echo(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Seq;
     use crate::frame::ETHERNET;
     use crate::segment::HEADER;
     use proptest::prelude::*;

@@ -41,7 +41,7 @@ pub(crate) struct ConnectArgs {
     #[arg(long, value_name = "N", default_value = "1000000", value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
     pub(crate) at_once: u32,
 
-    /// Times to try again, after all others, those that have not answered.
+    /// Times to try again, after all others, those that have not answered. In a crawl each time may find others yet.
     #[arg(long, value_name = "N", default_value = "0")]
     pub(crate) retries: u32,
 
@@ -63,7 +63,7 @@ pub(crate) struct ConnectArgs {
     pub(crate) fields: Vec<VisitFieldArg>,
 
     /// Visit those, too, whom answers name, as peers of Gnutella name others (X-Try-Ultrapeers): each once.
-    #[arg(long, conflicts_with_all = ["retries", "shard", "resume"])]
+    #[arg(long, conflicts_with_all = ["shard", "resume"])]
     pub(crate) follow: bool,
 
     /// Write those who refuse, too, and not only those who accept.

@@ -78,9 +78,8 @@ pub(super) fn run(args: &ConnectArgs) -> Result<Outcome> {
     let has_failed = AtomicBool::new(false);
     let mut round = Round {
         args,
-        plan: &plan,
         wire: &mut wire,
-        visitor: Visitor::new(plan.order.clone(), walk),
+        visitor: Visitor::new(plan.order.clone(), plan.doors.clone(), walk),
         tempo: Tempo::new(args.way.rate)?,
         moments,
         over: Vec::new(),
@@ -132,7 +131,6 @@ fn report(state: State, counters: Counters, elapsed: Duration) {
 /// All visits.
 struct Round<'a> {
     args: &'a ConnectArgs,
-    plan: &'a Plan,
     wire: &'a mut Wire,
     visitor: Visitor,
     tempo: Tempo,
@@ -216,12 +214,11 @@ impl Round<'_> {
         if !self.has_room() {
             return Ok(0);
         }
-        let Self { wire, visitor, tempo, plan, .. } = self;
+        let Self { wire, visitor, tempo, .. } = self;
         tempo.catch_up();
         let asked = wire.ask(|now| {
-            let target = tempo.is_due().then(|| visitor.walk().next(now))??;
+            let (local, port, target) = tempo.is_due().then(|| visitor.next(now))??;
             tempo.sent(SYN[usize::from(target.address.is_ipv6())]);
-            let (local, port) = plan.doors.to(target);
             Some((local, port, (target.address, target.port).into()))
         })?;
         self.state.sent += asked;

@@ -6,6 +6,7 @@ use linerate_base::Timestamp;
 use linerate_tcp::quote::Trouble;
 use linerate_tcp::{Application, End, Flow, Next, Refusal};
 
+use super::doors::Doors;
 use super::neighbours::neighbours;
 use super::request::Request;
 use crate::Target;
@@ -97,16 +98,22 @@ pub struct Visit {
     pub data: Vec<u8>,
 }
 
-/// A connection.
+/// A connection. There may be millions that wait for an answer.
 #[derive(Debug)]
 struct Call {
-    target: Target,
-    hold: Hold,
     opened: Timestamp,
-    connect: Option<Duration>,
-    first: Option<Duration>,
-    received: u64,
+    hold: Hold,
+    /// Milliseconds.
+    connect: Option<u32>,
     outcome: Option<Outcome>,
+    heard: Option<Box<Heard>>,
+}
+
+/// What was answered.
+#[derive(Debug)]
+struct Heard {
+    first: Duration,
+    received: u64,
     data: Vec<u8>,
 }
 
@@ -114,6 +121,7 @@ struct Call {
 #[derive(Debug)]
 pub struct Visitor {
     order: Order,
+    doors: Doors,
     walk: Walk,
     now: Timestamp,
     /// By their connections' numbers.
@@ -125,20 +133,28 @@ pub struct Visitor {
 }
 
 impl Visitor {
-    /// One who takes this way.
-    pub fn new(order: Order, walk: Walk) -> Self {
+    /// One who takes this way, from these doors.
+    pub fn new(order: Order, doors: Doors, walk: Walk) -> Self {
         let mut request = Vec::new();
         if order.request.is_constant() {
             let whoever = Target { address: [0; 4].into(), port: 0 };
             order.request.write(whoever, &mut request);
         }
         let (calls, over) = (Vec::new(), Vec::new());
-        Self { order, walk, now: Timestamp::EPOCH, calls, open: 0, over, request }
+        Self { order, doors, walk, now: Timestamp::EPOCH, calls, open: 0, over, request }
     }
 
     /// The way.
     pub fn walk(&mut self) -> &mut Walk {
         &mut self.walk
+    }
+
+    /// The next target; `None` where there is none, or none that may be visited at the moment. With it, the number of the local
+    /// address and the port that it is visited from.
+    pub fn next(&mut self, now: Timestamp) -> Option<(usize, u16, Target)> {
+        let target = self.walk.next(now)?;
+        let (local, port) = self.doors.to(target);
+        Some((local, port, target))
     }
 
     /// How many connections are open.
@@ -195,14 +211,11 @@ impl Application for Visitor {
             self.calls.resize_with(index + 1, || None);
         }
         self.calls[index] = Some(Call {
-            target,
-            hold,
             opened: self.now,
-            connect: rtt,
-            first: None,
-            received: 0,
+            hold,
+            connect: rtt.map(|rtt| rtt.as_millis() as u32),
             outcome: None,
-            data: Vec::new(),
+            heard: None,
         });
         self.open += 1;
         match self.ask(target).len() {
@@ -211,37 +224,42 @@ impl Application for Visitor {
         }
     }
 
-    fn write(&mut self, connection: u32, offset: u32, into: &mut [u8]) {
-        let Some(call) = &self.calls[connection as usize] else { return };
+    fn write(&mut self, _: u32, flow: &Flow, offset: u32, into: &mut [u8]) {
         let from = offset as usize;
-        let target = call.target;
         let length = into.len();
-        into.copy_from_slice(&self.ask(target)[from..from + length]);
+        into.copy_from_slice(&self.ask(target(flow))[from..from + length]);
     }
 
     fn received(&mut self, connection: u32, data: &[u8]) -> Next {
         let (now, keep, enough) = (self.now, self.order.keep, self.order.enough);
         let Some(call) = &mut self.calls[connection as usize] else { return Next::Wait };
-        call.first.get_or_insert_with(|| span(call.opened, now));
-        call.received += data.len() as u64;
-        let room = keep.saturating_sub(call.data.len());
-        call.data.extend(&data[..data.len().min(room)]);
-        if call.received >= enough { self.finish(connection, Outcome::Enough) } else { Next::Wait }
+        let heard = call.heard.get_or_insert_with(|| {
+            Box::new(Heard { first: span(call.opened, now), received: 0, data: Vec::new() })
+        });
+        heard.received += data.len() as u64;
+        let room = keep.saturating_sub(heard.data.len());
+        heard.data.extend(&data[..data.len().min(room)]);
+        if heard.received >= enough { self.finish(connection, Outcome::Enough) } else { Next::Wait }
     }
 
     fn finished(&mut self, connection: u32) -> Next {
         self.finish(connection, Outcome::Finished)
     }
 
-    fn ended(&mut self, connection: u32, end: End) {
+    fn ended(&mut self, connection: u32, flow: &Flow, end: End) {
         // There is none for a connection that should not have been opened again.
         let Some(call) = self.calls.get_mut(connection as usize).and_then(Option::take) else {
             return;
         };
+        let target = target(flow);
         self.open -= 1;
-        self.walk.over(call.target, call.hold);
+        self.walk.over(target, call.hold);
+        let (first, received, data) = match call.heard {
+            Some(heard) => (Some(heard.first), heard.received, heard.data),
+            None => (None, 0, Vec::new()),
+        };
         if self.walk.follows() {
-            neighbours(&call.data).for_each(|target| self.walk.offer(target));
+            neighbours(&data).for_each(|target| self.walk.offer(target));
         }
         let outcome = match end {
             // What it was ended for, whether the other went along with it or not.
@@ -251,15 +269,20 @@ impl Application for Visitor {
             End::Expired => Outcome::Timeout,
         };
         self.over.push(Visit {
-            target: call.target,
+            target,
             outcome: call.outcome.unwrap_or(outcome),
             time: self.now,
-            connect: call.connect,
-            first: call.first,
+            connect: call.connect.map(|millis| Duration::from_millis(millis.into())),
+            first,
             open: Some(span(call.opened, self.now)),
-            received: call.received,
-            data: call.data,
+            received,
+            data,
         });
+    }
+
+    /// The port is a secret of the target and ours: who has not had our SYN guesses it once in as many times as there are ports.
+    fn awaits(&self, flow: &Flow) -> bool {
+        self.doors.are(flow)
     }
 
     fn refused(&mut self, flow: &Flow, refusal: Refusal) {
@@ -295,4 +318,14 @@ fn target(flow: &Flow) -> Target {
 
 fn span(from: Timestamp, to: Timestamp) -> Duration {
     Duration::from_nanos(to.nanos_since(from).max(0).cast_unsigned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_has_not_answered_takes_little() {
+        assert_eq!(size_of::<Option<Call>>(), 40);
+    }
 }

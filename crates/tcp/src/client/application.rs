@@ -19,7 +19,7 @@ pub trait Application {
 
     /// Writes what the connection sends to `into`, all of it, from the byte at `offset` of what [`Next::Send`] announced. The
     /// same bytes may be asked for again: nothing of them is kept here.
-    fn write(&mut self, connection: u32, offset: u32, into: &mut [u8]);
+    fn write(&mut self, connection: u32, flow: &Flow, offset: u32, into: &mut [u8]);
 
     /// The next bytes that came, in order and without gaps, where they lie.
     fn received(&mut self, connection: u32, data: &[u8]) -> Next;
@@ -30,7 +30,13 @@ pub trait Application {
     }
 
     /// The connection is no more; nothing else will be told of it.
-    fn ended(&mut self, connection: u32, end: End);
+    fn ended(&mut self, connection: u32, flow: &Flow, end: End);
+
+    /// True where a SYN may have been sent on this flow: one that comes on it is then not refused, and the peer's answer to ours
+    /// opens the connection (RFC 9293 3.5).
+    fn awaits(&self, _flow: &Flow) -> bool {
+        false
+    }
 
     /// A SYN was refused. Where its answer comes again, so does this.
     fn refused(&mut self, flow: &Flow, refusal: Refusal);

@@ -1,5 +1,6 @@
 //! What is kept of a connection.
 
+use std::collections::TryReserveError;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use crate::disorder;
@@ -183,7 +184,7 @@ impl Hot {
 }
 
 /// All connections. A number is given again once its connection is forgotten.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Slab {
     hot: Vec<Hot>,
     cold: Vec<Cold>,
@@ -191,6 +192,14 @@ pub(super) struct Slab {
 }
 
 impl Slab {
+    /// Room for so many. It is set aside at once and taken up as it is used: what grows by doubling is there twice each time.
+    pub(super) fn new(most: usize) -> Result<Self, TryReserveError> {
+        let mut slab = Self { hot: Vec::new(), cold: Vec::new(), free: Vec::new() };
+        slab.hot.try_reserve_exact(most)?;
+        slab.cold.try_reserve_exact(most)?;
+        Ok(slab)
+    }
+
     pub(super) fn len(&self) -> usize {
         self.hot.len() - self.free.len()
     }

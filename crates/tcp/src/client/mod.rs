@@ -13,9 +13,10 @@
 //! - `output`: what is sent
 //! - `timers`: time-outs and the end of what is dead
 //!
-//! What it leaves out: it does not listen, so that a SYN without ACK is refused as in state CLOSED and two who open
-//! towards each other do not meet (RFC 9293 3.5 has simultaneous open; without memory of SYNs it could not be told
-//! from somebody else's). It has no more under way than the initial window of RFC 6928, which is less
+//! What it leaves out: it does not listen, so that a SYN without ACK is refused as in state CLOSED. One who opens towards us
+//! while we open towards him (RFC 9293 3.5, simultaneous open) answers our SYN as any server does; all that is to be done about
+//! his own is not to refuse it, and whether there is a SYN of ours the application knows ([`Application::awaits`]).
+//! It has no more under way than the initial window of RFC 6928, which is less
 //! than congestion control would allow, and sends again by time-out only: requests are short.
 
 mod acknowledge;
@@ -95,21 +96,26 @@ fn tick(now: Timestamp) -> u32 {
 }
 
 impl Client {
-    /// A client without connections. Its memory is taken up as connections are opened, but for the table that finds them,
-    /// whose pages are.
+    /// A client without connections. Its memory, some 94 bytes for each, is set aside, and taken up as they are opened.
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`] when the configuration makes no sense.
+    /// [`ErrorKind::Invalid`] when the configuration makes no sense; [`ErrorKind::Exhausted`] when there is no memory for as
+    /// many connections.
     pub fn new(config: Config, now: Timestamp) -> Result<Self> {
         if let Some(reason) = config.nonsense() {
             return Err(Error::new(ErrorKind::Invalid, "open TCP connections", reason));
         }
         let tick = tick(now);
+        let slab = Slab::new(config.connections).map_err(|error| {
+            let what = format!("set memory aside for {} connections", config.connections);
+            Error::new(ErrorKind::Exhausted, what, error.to_string())
+                .advise("ask for fewer at once")
+        })?;
         Ok(Self {
             locals: Locals::new(&config.locals),
             key: Key::new(config.key),
             table: Table::new(config.connections),
-            slab: Slab::default(),
+            slab,
             wheel: Wheel::new(tick),
             disorder: Disorder::new(config.disorder),
             ready: VecDeque::new(),

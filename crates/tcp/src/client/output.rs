@@ -180,7 +180,7 @@ impl Client {
                 let offset = seq.since(self.first(&flow));
                 self.went(connection, seq, length);
                 self.write(slots, &flow, &header, |payload| {
-                    app.write(connection, offset, &mut payload[..length as usize]);
+                    app.write(connection, &flow, offset, &mut payload[..length as usize]);
                     length as usize
                 });
             }

@@ -36,6 +36,7 @@ impl Client {
                 app.refused(&segment.flow, Refusal::Full);
                 self.reject(segment);
             }
+            (false, true) if !segment.has(Control::ACK) && app.awaits(&segment.flow) => {}
             _ => self.reject(segment),
         }
     }

@@ -78,7 +78,7 @@ impl Client {
         if flags.has(Flags::ABORTING) {
             self.queue(connection);
         }
-        app.ended(connection, end);
+        app.ended(connection, &self.flow(connection), end);
     }
 
     fn forget(&mut self, connection: u32) {

@@ -25,6 +25,7 @@ const SLOT: usize = 1_514;
 struct User {
     request: u32,
     then: Option<Next>,
+    awaits: bool,
     opened: usize,
     received: Vec<u8>,
     ended: Vec<End>,
@@ -37,7 +38,7 @@ impl Application for User {
         if self.request > 0 { Next::Send(self.request) } else { Next::Wait }
     }
 
-    fn write(&mut self, _: u32, offset: u32, into: &mut [u8]) {
+    fn write(&mut self, _: u32, _: &Flow, offset: u32, into: &mut [u8]) {
         (offset..).zip(into).for_each(|(index, byte)| *byte = index as u8);
     }
 
@@ -46,8 +47,12 @@ impl Application for User {
         self.then.unwrap_or(Next::Wait)
     }
 
-    fn ended(&mut self, _: u32, end: End) {
+    fn ended(&mut self, _: u32, _: &Flow, end: End) {
         self.ended.push(end);
+    }
+
+    fn awaits(&self, _: &Flow) -> bool {
+        self.awaits
     }
 
     fn refused(&mut self, _: &Flow, refusal: Refusal) {
@@ -206,6 +211,35 @@ fn an_answer_to_what_was_not_asked_opens_nothing_and_gets_rst() {
     assert!(world.client.is_idle());
     world.segment(RST_ACK, Seq(0), 0, &[], none());
     assert_eq!(world.user.refused, [Refusal::Reset]);
+}
+
+#[test]
+fn two_who_open_towards_each_other_meet() {
+    let mut world = World::new(|_| {}, User { awaits: true, request: 5, ..User::default() });
+    world.segment(Control::SYN, PEER, 0, &[], none());
+    assert!(world.sent().is_empty() && world.client.is_idle(), "RFC 9293 3.5");
+    // Ours has come there meanwhile, and its answer has the number of the peer's own SYN.
+    world.segment(SYN_ACK, PEER, 0, &[], none());
+    let third = world.sent_one();
+    assert_eq!((third.header.ack, third.data.len()), (PEER + 1, 5));
+    // The peer's SYN again, sent before it had ours.
+    world.segment(Control::SYN, PEER, 0, &[], none());
+    assert_eq!((world.sent_one().header.ack, world.user.opened), (PEER + 1, 1));
+}
+
+#[test]
+fn a_window_that_shrinks_below_what_is_under_way_is_heeded_from_then_on() {
+    let mut world = World::open(1_500, Options { mss: Some(500), ..none() });
+    assert_eq!(world.sent().len(), 2, "of a window of 1,000");
+    let header = Header { window: 200, ..world.header(ACK, PEER + 1, 500, none()) };
+    world.frame(&frame(&header, PORT, &[]));
+    assert!(world.sent().is_empty(), "RFC 9293 3.8.6: 500 are under way");
+    world.pass(Duration::from_secs(2));
+    let again = world.sent_one();
+    assert_eq!((again.header.seq, again.data.len()), (world.isn + 501, 200));
+    world.segment(ACK, PEER + 1, 1_000, &[], none());
+    let rest = world.sent_one();
+    assert_eq!((rest.header.seq, rest.data.len()), (world.isn + 1_001, 500));
 }
 
 #[test]

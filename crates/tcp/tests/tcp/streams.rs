@@ -106,7 +106,7 @@ impl Application for User {
         session.ask()
     }
 
-    fn write(&mut self, connection: u32, offset: u32, into: &mut [u8]) {
+    fn write(&mut self, connection: u32, _: &Flow, offset: u32, into: &mut [u8]) {
         let stream = self.session(connection).stream();
         into.copy_from_slice(&stream[offset as usize..offset as usize + into.len()]);
     }
@@ -128,7 +128,7 @@ impl Application for User {
         }
     }
 
-    fn ended(&mut self, connection: u32, end: End) {
+    fn ended(&mut self, connection: u32, _: &Flow, end: End) {
         if self.revived.contains(&connection) {
             return self.revived.retain(|revived| *revived != connection);
         }

@@ -20,14 +20,13 @@ pub(super) const NAME: &str = "connections held open";
 const BATCH: usize = 256;
 /// Bytes from one frame to the next.
 const STRIDE: usize = 1_536;
-/// Bytes of a page, of which the kernel tells how many are resident.
-const PAGE: u64 = 4_096;
 
-/// Opens so many, one to each address, with a mirror in this process, and sees how much more memory is in use.
+/// Opens so many, one to each address, with a mirror in this process, and sees how much more memory was in use at the most.
 pub(super) fn rows(count: usize, progress: &mut Progress) -> Result<Vec<Row>> {
     let case = format!("{} million {NAME}", count / 1_000_000);
     progress.next(&case);
-    let before = resident()?;
+    forget_peak()?;
+    let before = peak()?;
     let mut client = client(count)?;
     let mirror = Mirror::new(Behaviour {
         mac: [4; 6],
@@ -41,7 +40,7 @@ pub(super) fn rows(count: usize, progress: &mut Progress) -> Result<Vec<Row>> {
         wire.open(&mut client, &mirror, first..count.min(first + BATCH));
     }
     ensure!(client.connections() == count, "{} connections are open", client.connections());
-    let bytes = resident()?.saturating_sub(before);
+    let bytes = peak()?.saturating_sub(before);
     let figure = [("linerate".to_owned(), Some(Samples::new(vec![bytes as f64 / 1e6])))];
     Ok(compare(EXPERIMENT, &case, "MB", "linerate", &figure))
 }
@@ -61,11 +60,17 @@ fn client(count: usize) -> Result<Client> {
     Ok(Client::new(config, Timestamp::EPOCH)?)
 }
 
-/// Bytes of memory of this process (proc_pid_statm(5)).
-fn resident() -> Result<u64> {
-    let text = fs::read_to_string("/proc/self/statm").context("read what memory is in use")?;
-    let pages = text.split(' ').nth(1).and_then(|word| word.parse::<u64>().ok());
-    Ok(pages.context("find what memory is in use")? * PAGE)
+/// The most memory that this process has had in use, in bytes (proc_pid_status(5)).
+fn peak() -> Result<u64> {
+    let text = fs::read_to_string("/proc/self/status").context("read what memory is in use")?;
+    let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kilobytes = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+    Ok(kilobytes.context("find what memory is in use")? << 10)
+}
+
+/// From now on the most is what is in use now (proc_pid_clear_refs(5)).
+fn forget_peak() -> Result<()> {
+    fs::write("/proc/self/clear_refs", "5").context("forget the most memory in use")
 }
 
 /// A wire that has no length.
@@ -126,13 +131,13 @@ impl Application for Idle {
         Next::Wait
     }
 
-    fn write(&mut self, _: u32, _: u32, _: &mut [u8]) {}
+    fn write(&mut self, _: u32, _: &Flow, _: u32, _: &mut [u8]) {}
 
     fn received(&mut self, _: u32, _: &[u8]) -> Next {
         Next::Wait
     }
 
-    fn ended(&mut self, _: u32, _: End) {}
+    fn ended(&mut self, _: u32, _: &Flow, _: End) {}
 
     fn refused(&mut self, _: &Flow, _: Refusal) {}
 }

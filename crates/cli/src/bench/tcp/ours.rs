@@ -115,7 +115,7 @@ impl Application for Caller {
         if self.case.asks { Next::Send(REQUEST.len() as u32) } else { self.finish() }
     }
 
-    fn write(&mut self, _: u32, offset: u32, into: &mut [u8]) {
+    fn write(&mut self, _: u32, _: &Flow, offset: u32, into: &mut [u8]) {
         into.copy_from_slice(&REQUEST[offset as usize..][..into.len()]);
     }
 
@@ -124,7 +124,7 @@ impl Application for Caller {
         self.finish()
     }
 
-    fn ended(&mut self, _: u32, end: End) {
+    fn ended(&mut self, _: u32, _: &Flow, end: End) {
         match end {
             End::Closed | End::Aborted => self.done += 1,
             End::Reset | End::Silent | End::Expired => self.failed += 1,

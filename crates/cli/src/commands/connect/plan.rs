@@ -1,14 +1,14 @@
 //! What the flags mean together.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use anyhow::Result;
 use linerate::capture::{self, Interrupt};
-use linerate::scan::visit::{Ending, Order, Request};
-use linerate::scan::{Caps, Shard, Target, Targets};
-use linerate::tcp::{Config, Flow, Key, Local};
+use linerate::scan::visit::{Doors, Ending, Order, Request};
+use linerate::scan::{Caps, Shard, Targets};
+use linerate::tcp::{Config, Key, Local};
 use linerate::transmit::template::Surroundings;
 use linerate::transmit::{Outlet, sink};
 
@@ -89,51 +89,22 @@ impl Plan {
     }
 }
 
-/// From which address and port a target is visited: always the same ones, so that a SYN that is sent again is the same.
-#[derive(Debug)]
-pub(super) struct Doors {
-    ipv4: Option<(usize, IpAddr)>,
-    ipv6: Option<(usize, IpAddr)>,
-    ports: RangeInclusive<u16>,
-    key: Key,
-}
-
-impl Doors {
-    /// The number of the local address, and the port.
-    ///
-    /// # Panics
-    /// For a target of a family that there were none of.
-    pub(super) fn to(&self, target: Target) -> (usize, u16) {
-        let door = if target.address.is_ipv4() { self.ipv4 } else { self.ipv6 };
-        let (local, address) = door.expect("an address of the target's family");
-        let remote = SocketAddr::new(target.address, target.port);
-        let mac = self.key.mac(&Flow { local: SocketAddr::new(address, 0), remote });
-        let count = u64::from(*self.ports.end() - *self.ports.start()) + 1;
-        (local, *self.ports.start() + (mac.0 % count) as u16)
-    }
-}
-
 /// The client's addresses, one for each family that there are targets of.
 fn origin(args: &ConnectArgs, targets: &Targets, outlet: &Outlet) -> Result<(Vec<Local>, Doors)> {
     let (ipv4, ipv6) = targets.examples();
     let (first, last) = args.way.source_ports;
-    let mut locals = Vec::new();
-    let mut door = |target: Option<IpAddr>| -> Result<Option<(usize, IpAddr)>> {
-        let Some(target) = target else { return Ok(None) };
+    let examples = [ipv4.map(IpAddr::V4), ipv6.map(IpAddr::V6)];
+    let local = |target: IpAddr| -> Result<Local> {
         let mut own = args.way.own.iter();
         let address = own.find(|own| own.is_ipv4() == target.is_ipv4()).copied();
         let address = address.ok_or_else(|| {
             usage("--own: there are targets of both families, and addresses of one only")
         })?;
-        locals.push(Local {
-            address,
-            ports: first..=last,
-            mac: outlet.mac(),
-            next_hop: survey::next_hop(outlet, target)?,
-        });
-        Ok(Some((locals.len() - 1, address)))
+        let next_hop = survey::next_hop(outlet, target)?;
+        Ok(Local { address, ports: first..=last, mac: outlet.mac(), next_hop })
     };
-    let (ipv4, ipv6) = (door(ipv4.map(IpAddr::V4))?, door(ipv6.map(IpAddr::V6))?);
-    let doors = Doors { ipv4, ipv6, ports: first..=last, key: Key::new(survey::key()) };
+    let locals = examples.into_iter().flatten().map(local).collect::<Result<Vec<_>>>()?;
+    let addresses: Vec<_> = locals.iter().map(|local| local.address).collect();
+    let doors = Doors::new(&addresses, first..=last, Key::new(survey::key()));
     Ok((locals, doors))
 }
