@@ -9,7 +9,7 @@
 //! - [`payload`]: [`Payload`], what datagrams say
 //! - [`answer`]: [`Answer`], what was heard
 //! - `walk`: [`Walk`], who is next; `caps`: [`Caps`], how many of a host and of a network at once; `trail`: from where a run that
-//!   is ended now has to go on
+//!   is ended now has to go on; `roll`: who was named
 //! - [`visit`]: connections to many targets, a request to each, and what they answer
 //! - [`reserved`]: addresses that are nobody's
 //!
@@ -21,6 +21,7 @@ mod form;
 pub mod payload;
 pub mod probe;
 pub mod reserved;
+mod roll;
 pub mod targets;
 mod trail;
 pub mod visit;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use linerate_base::Timestamp;
 
+use crate::roll::Roll;
 use crate::trail::{Hold, Trail};
 use crate::{Caps, Shard, Target, Targets};
 use linerate_transmit::Blocklist;
@@ -40,7 +41,7 @@ struct Found {
     /// Those to be visited.
     queue: VecDeque<Target>,
     /// All that were taken or are in the queue.
-    seen: HashSet<Target>,
+    seen: Roll,
     blocked: Blocklist,
     /// There are targets of IPv4, and of IPv6.
     families: [bool; 2],
@@ -74,7 +75,7 @@ impl Walk {
     pub fn following(self, blocked: Blocklist) -> Self {
         let (ipv4, ipv6) = self.targets.examples();
         let families = [ipv4.is_some(), ipv6.is_some()];
-        let found = Found { queue: VecDeque::new(), seen: HashSet::new(), blocked, families };
+        let found = Found { queue: VecDeque::new(), seen: Roll::default(), blocked, families };
         Self { found: Some(found), ..self }
     }
 
@@ -83,12 +84,15 @@ impl Walk {
         self.found.is_some()
     }
 
-    /// Somebody named this target. Those of a family that there were no targets of are left out: nobody knows the way.
-    pub(crate) fn offer(&mut self, target: Target) {
+    /// Somebody named these targets. Those of a family that there were no targets of are left out: nobody knows the way.
+    pub(crate) fn offer(&mut self, targets: &[Target]) {
         let Some(found) = &mut self.found else { return };
-        let has_way = found.families[usize::from(target.address.is_ipv6())];
-        if has_way && !found.blocked.blocks(target.address) && found.seen.insert(target) {
-            found.queue.push_back(target);
+        targets.iter().for_each(|target| found.seen.touch(*target));
+        for target in targets {
+            let has_way = found.families[usize::from(target.address.is_ipv6())];
+            if has_way && !found.blocked.blocks(target.address) && found.seen.add(*target) {
+                found.queue.push_back(*target);
+            }
         }
     }
 
@@ -100,11 +104,12 @@ impl Walk {
         };
         let answered = self.answered.as_ref();
         let has_answered = |target: &Target| answered.is_some_and(|all| all.contains(target));
-        found.queue.extend(found.seen.iter().filter(|target| !has_answered(target)));
+        let silent = found.seen.all().iter().filter(|target| !has_answered(target));
+        found.queue.extend(silent);
     }
 
     /// The next target; `None` where there is none, or none that may be visited at the moment.
-    pub(super) fn next(&mut self, now: Timestamp) -> Option<Target> {
+    pub fn next(&mut self, now: Timestamp) -> Option<Target> {
         if !self.caps.are_set() {
             return self.take();
         }
@@ -128,7 +133,7 @@ impl Walk {
 
     /// False for one that was named, and is in the queue or was visited.
     fn is_new(&mut self, target: Target) -> bool {
-        self.found.as_mut().is_none_or(|found| found.seen.insert(target))
+        self.found.as_mut().is_none_or(|found| found.seen.add(target))
     }
 
     /// One of those put off that may be visited now.
@@ -295,14 +300,12 @@ mod tests {
         let target = |address: &str, port| Target { address: address.parse().unwrap(), port };
         let first = walk.next(at(0)).unwrap();
         let (new, of_list) = (target("10.9.0.1", 9), target("10.0.0.2", 7));
-        for named in [new, of_list, first, new, target("10.9.0.9", 9), target("fd00::1", 9)] {
-            walk.offer(named);
-        }
+        walk.offer(&[new, of_list, first, new, target("10.9.0.9", 9), target("fd00::1", 9)]);
         let all: Vec<_> = std::iter::from_fn(|| walk.next(at(0))).chain([first]).collect();
         let different: HashSet<_> = all.iter().copied().collect();
         assert_eq!((all.len(), different.len()), (1_025, 1_025));
         assert!(different.contains(&new) && different.contains(&of_list) && walk.is_done());
-        walk.offer(of_list);
+        walk.offer(&[of_list]);
         assert!(walk.is_done());
     }
 
@@ -310,7 +313,7 @@ mod tests {
     fn who_was_named_and_did_not_answer_is_taken_again() {
         let mut walk = walk(Caps::default()).without([]).following(Blocklist::default());
         let named = |last: u8| Target { address: [10, 9, 0, last].into(), port: 9 };
-        (1..=3).for_each(|last| walk.offer(named(last)));
+        walk.offer(&[1, 2, 3].map(named));
         let all: Vec<_> = std::iter::from_fn(|| walk.next(at(0))).collect();
         assert_eq!(all.len(), 1_027);
         for target in all.iter().filter(|target| **target != named(2) && **target != all[0]) {

@@ -5,7 +5,7 @@ use clap::{Args, ValueEnum};
 /// Time us and the programs people use now, in one run on this machine.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  linerate bench compile\n  linerate bench read --json > read.json\n  linerate bench capture --quick --only tap\n  linerate bench send --quick --only live\n  linerate bench scan --quick\n  linerate bench dns --quick\n  linerate bench profile --only timestamps\n  linerate bench paper --html paper.html\n  linerate bench paper --quick --only P1.fig6 --only P4"
+    after_help = "Examples:\n  linerate bench compile\n  linerate bench read --json > read.json\n  linerate bench capture --quick --only tap\n  linerate bench send --quick --only live\n  linerate bench scan --quick\n  linerate bench dns --quick\n  linerate bench tcp --quick --only crawled\n  linerate bench profile --only timestamps\n  linerate bench paper --html paper.html\n  linerate bench paper --quick --only P1.fig6 --only P4"
 )]
 pub(crate) struct BenchArgs {
     /// What to time.
@@ -67,7 +67,8 @@ pub(crate) enum BenchName {
     /// folder that is removed.
     Disk,
     /// Connections a second by one core: opened, used and ended by the kernel's sockets and by our TCP, to a mirror and to
-    /// nginx; masscan to nginx; the memory of ten million that are open.
+    /// nginx; masscan to nginx; the memory of ten million that are open; a crawl of 1.2 million peers; what is left for the host's
+    /// own TCP.
     Tcp,
     /// What each step of a capture costs, found by leaving it out, and what samples say of the same.
     Profile,

@@ -112,6 +112,12 @@ pub(super) fn run(args: &ConnectArgs) -> Result<Outcome> {
     let ended = keeper.end(is_done);
     kept?;
     keeper.journal.tell_end();
+    if let Ok(lost @ 1..) = wire.lost() {
+        output::tell(format_args!(
+            "{} packets came more quickly than they were looked at, and were lost: a lower --rate loses none",
+            grouped(lost)
+        ));
+    }
     gone?;
     ended?;
     Ok(Outcome::Success)

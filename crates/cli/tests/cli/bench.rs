@@ -91,3 +91,27 @@ fn connections_are_counted_by_the_kernels_sockets_and_by_ours() {
     }
     assert_eq!(rows[1]["paper"]["value"], 250_000.0);
 }
+
+#[test]
+fn open_connections_crawls_and_the_hosts_own_tcp_are_measured() {
+    if !need::root() {
+        return;
+    }
+    let only = ["--only", "held open", "--only", "crawled", "--only", "beside"];
+    let done = linerate([&["bench", "tcp", "--quick", "--json"][..], &only].concat()).success();
+    let rows: Vec<serde_json::Value> =
+        done.stdout.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let value = |case: &str, subject: &str| {
+        let is = |row: &&serde_json::Value| row["case"] == case && row["subject"] == subject;
+        let row = rows.iter().find(is).unwrap_or_else(|| panic!("no {case}: {rows:?}"));
+        row["value"].as_f64().expect("a figure")
+    };
+    let megabytes = value("1 million connections held open", "linerate");
+    assert!((84.0..100.0).contains(&megabytes), "{megabytes}");
+    assert!(value("100,000 peers crawled", "linerate") > 0.0);
+    assert!(value("100,000 peers crawled, missed", "linerate") < 100.0);
+    for subject in ["nobody", "linerate, 10000 connections/s", "linerate, 100000 connections/s"] {
+        assert!(value("TCP beside it", subject) > 0.0);
+    }
+    assert_eq!(rows.len(), 6);
+}

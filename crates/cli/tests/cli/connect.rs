@@ -161,6 +161,23 @@ fn who_is_named_is_visited_once() {
     mirror.interrupt().success();
 }
 
+#[test]
+fn who_was_named_and_did_not_answer_is_asked_again() {
+    let Some(lab) = lab() else { return };
+    let mirror = Live::mirror(lab.host("b"), &["--one-of", "2", "--peers", "9", "10.64.0.0/23"]);
+    let crawl = ["-p", "6346", "--request", "gnutella", "--follow", "--fields", "address"];
+    let first = answering(1 << 9, 2)[0].to_string();
+    let crawl = |retries: &str| {
+        let more = ["--retries", retries, &first];
+        let done = connect(lab.host("a"), &[&crawl[..], &more].concat()).success();
+        (rows(&done.stdout).len() as u64, done.summary("connections asked for"))
+    };
+    let (found, asked) = crawl("0");
+    assert!(found > 100 && asked > found + 100, "{found} of {asked}");
+    assert_eq!(crawl("2"), (found, asked + 2 * (asked - found)));
+    mirror.interrupt().success();
+}
+
 /// Where a run writes, as its arguments.
 fn kept(rows: &Path, meta: &Path) -> [String; 4] {
     ["-o", text(rows), "--metadata", text(meta)].map(str::to_owned)
@@ -334,6 +351,59 @@ fn servers_that_behave_badly_cost_no_more_than_their_time() {
     }
 }
 
+#[test]
+fn a_request_comes_whole_to_who_has_little_room() {
+    let Some(lab) = lab() else { return };
+    let b = lab.host("b");
+    // Least, default and most bytes of a receive buffer (tcp(7)): the window is a part of it, and is closed for the most part.
+    b.run(|| fs::write("/proc/sys/net/ipv4/tcp_rmem", "1024 1024 1024")).expect("written");
+    serve(b, 9, |mut stream| {
+        let (mut request, mut part) = (Vec::new(), [0; 50]);
+        while !request.ends_with(b"end")
+            && let Ok(length @ 1..) = stream.read(&mut part)
+        {
+            request.extend(&part[..length]);
+            thread::sleep(Duration::from_millis(5));
+        }
+        let _ = stream.write_all(format!("{} bytes", request.len()).as_bytes());
+    });
+    let request = format!("text:{}end", "x".repeat(1_397));
+    let args = ["-p", "9", "--request", &request, "--time", "20s", "--fields", "outcome,data"];
+    let done = connect(lab.host("a"), &[&args[..], &["10.0.0.2"]].concat()).success();
+    assert_eq!(rows(&done.stdout), ["finished,1400 bytes".to_owned()].into(), "{}", done.stderr);
+}
+
+#[test]
+fn who_opens_towards_us_meanwhile_is_met() {
+    let Some(lab) = lab() else { return };
+    let (a, b) = (lab.host("a"), lab.host("b"));
+    // So that its port is known, and the hardware address that its SYNs go to before anybody answers.
+    b.run(|| fs::write("/proc/sys/net/ipv4/ip_local_port_range", "2000 2000")).expect("written");
+    let [mac, interface] =
+        [a.mac().map(|byte| format!("{byte:02x}")).join(":"), b.interface().into()];
+    finish(b.command("ip").args(["neigh", "add", "10.0.0.99", "lladdr", &mac, "dev", &interface]))
+        .success();
+    let other = b.spawn(|| {
+        let mut stream = TcpStream::connect(("10.0.0.99", 40_000)).expect("met");
+        let mut request = [0; 5];
+        stream.read_exact(&mut request).expect("asked");
+        stream.write_all(&request).expect("answered");
+    });
+    // SYN-SENT (net/tcp_states.h).
+    let has_begun = || {
+        let sockets = b.run(|| fs::read_to_string("/proc/thread-self/net/tcp")).expect("sockets");
+        sockets.contains(":07D0 6300000A:9C40 02 ")
+    };
+    while !has_begun() {
+        thread::sleep(Duration::from_millis(5));
+    }
+    let args = ["-p", "2000", "--source-ports", "40000-40000", "--request", "text:hello"];
+    let fields = ["--fields", "outcome,data", "10.0.0.2"];
+    let done = connect(a, &[&args[..], &fields].concat()).success();
+    assert_eq!(rows(&done.stdout), ["finished,hello".to_owned()].into(), "{}", done.stderr);
+    other.join().expect("the other end");
+}
+
 /// nginx on `b`, for every address behind it.
 fn nginx(lab: &Lab, folder: &Path) -> Child {
     let b = lab.host("b");
@@ -376,12 +446,18 @@ fn nginx_answers_all_and_tshark_finds_no_mistake_of_ours() {
     let _nginx = nginx(&lab, folder.path());
     let file = folder.path().join("wire.pcapng");
     let capture = Live::start(lab.host("b"), &["-w", text(&file), "host 10.0.0.99"]);
+    // 131,072 connections for who has minutes.
+    let (bits, rate) = match std::env::var_os("LINERATE_ALL_CONNECTIONS") {
+        Some(_) => (16, "5000"),
+        None => (10, "2000"),
+    };
+    let (network, count) = (format!("10.64.0.0/{}", 32 - bits), 1_usize << bits);
     for close in ["reset", "fin"] {
         let args =
             ["-p", "80", "--request", "http", "--close", close, "--fields", "address,outcome,data"];
-        let done = connect(lab.host("a"), &[&args[..], &["-r", "2000", "10.64.0.0/22"]].concat());
+        let done = connect(lab.host("a"), &[&args[..], &["-r", rate, &network]].concat());
         let found = rows(&done.success().stdout);
-        assert_eq!(found.len(), 1 << 10);
+        assert_eq!(found.len(), count);
         for row in &found {
             let address = row.split(',').next().expect("an address");
             assert!(row.contains(",finished,HTTP/1.1 200 OK"), "{row}");
@@ -397,5 +473,5 @@ fn nginx_answers_all_and_tshark_finds_no_mistake_of_ours() {
         "ip.src == 10.0.0.99 && tcp.flags.syn == 1",
         &["tcp.dstport"],
     );
-    assert_eq!(syns.len(), 2 << 10);
+    assert_eq!(syns.len(), 2 * count);
 }

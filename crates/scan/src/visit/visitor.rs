@@ -130,6 +130,8 @@ pub struct Visitor {
     over: Vec<Visit>,
     /// A request that is the same for all, or that of the last target.
     request: Vec<u8>,
+    /// Whom the last answer named.
+    named: Vec<Target>,
 }
 
 impl Visitor {
@@ -141,7 +143,17 @@ impl Visitor {
             order.request.write(whoever, &mut request);
         }
         let (calls, over) = (Vec::new(), Vec::new());
-        Self { order, doors, walk, now: Timestamp::EPOCH, calls, open: 0, over, request }
+        Self {
+            order,
+            doors,
+            walk,
+            now: Timestamp::EPOCH,
+            calls,
+            open: 0,
+            over,
+            request,
+            named: Vec::new(),
+        }
     }
 
     /// The way.
@@ -259,7 +271,9 @@ impl Application for Visitor {
             None => (None, 0, Vec::new()),
         };
         if self.walk.follows() {
-            neighbours(&data).for_each(|target| self.walk.offer(target));
+            self.named.clear();
+            self.named.extend(neighbours(&data));
+            self.walk.offer(&self.named);
         }
         let outcome = match end {
             // What it was ended for, whether the other went along with it or not.

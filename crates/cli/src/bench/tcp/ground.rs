@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, TcpStream};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
@@ -25,6 +26,9 @@ use crate::commands::mirror::Reflector;
 pub(super) const OWN: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 64);
 pub(super) const OWN_BITS: u8 = 27;
 
+/// What the crowds of crawls are in: the network, and as many more addresses as make so many bits.
+pub(super) const CROWD_BITS: u8 = 11;
+
 /// Frames that can wait for the device.
 const SLOTS: usize = 4_096;
 const LONGEST: usize = 1_514;
@@ -43,9 +47,7 @@ impl Ground {
         let ground = Self { lab: wire::pair(1)?, client_core, server_core };
         let (a, b) = (ground.client(), ground.server());
         let (to_b, to_a) = (b.ipv4().into(), a.ipv4().into());
-        a.run(|| {
-            netlink::add_route(a.interface_index(), NETWORK.into(), NETWORK_BITS, Some(to_b))
-        })?;
+        a.run(|| netlink::add_route(a.interface_index(), NETWORK.into(), CROWD_BITS, Some(to_b)))?;
         b.run(|| netlink::add_route(b.interface_index(), OWN.into(), OWN_BITS, Some(to_a)))?;
         // What who opens many connections sets: all ports, and no memory of those that have ended.
         set(a, "net/ipv4/ip_local_port_range", "1024 65535")?;
@@ -60,13 +62,23 @@ impl Ground {
         self.lab.host("a")
     }
 
-    fn server(&self) -> &Host {
+    pub(super) fn server(&self) -> &Host {
         self.lab.host("b")
     }
 
     /// The hardware address to which the client sends.
     pub(super) fn next_hop(&self) -> [u8; 6] {
         self.server().mac()
+    }
+
+    /// `linerate connect` on the client's host, on all cores, at so many SYNs a second: what is to be asked comes behind.
+    pub(super) fn connect(&self, rate: &str) -> Command {
+        let program = std::env::current_exe().unwrap_or_else(|_| "linerate".into());
+        let mut command = self.client().command(program);
+        command.args(["connect", "-i", self.client().interface(), "--own", &OWN.to_string()]);
+        command.args(["--allow-reserved", "-r", rate]);
+        command.stdin(Stdio::null()).stdout(Stdio::null());
+        command
     }
 
     /// Whether the server's host leaves checksums to cards.
@@ -78,24 +90,23 @@ impl Ground {
     /// Has somebody serve all of the network, for as long as what is returned lives.
     pub(super) fn serve(&self, case: Exchange) -> Result<Serving> {
         match case.server {
-            Server::Mirror => self.mirror(case),
+            Server::Mirror => {
+                let ending = match case.ending {
+                    exchange::Ending::Rst => Ending::None,
+                    exchange::Ending::Fin => Ending::Fin,
+                };
+                self.reflect(Answer::Bytes(ANSWER.to_vec()), ending)
+            }
             Server::Nginx => self.nginx(),
         }
     }
 
-    fn mirror(&self, case: Exchange) -> Result<Serving> {
+    /// Has a mirror answer so for all of the crowd, at every port.
+    pub(super) fn reflect(&self, answer: Answer, ending: Ending) -> Result<Serving> {
         let b = self.server();
-        let mirror = Mirror::new(Behaviour {
-            mac: b.mac(),
-            ports: vec![80],
-            answer: Answer::Bytes(ANSWER.to_vec()),
-            ending: match case.ending {
-                exchange::Ending::Rst => Ending::None,
-                exchange::Ending::Fin => Ending::Fin,
-            },
-            one_of: 1,
-        });
-        let own = format!("{NETWORK}/{NETWORK_BITS}").parse().map_err(|e| anyhow!("{e}"))?;
+        let mac = b.mac();
+        let mirror = Mirror::new(Behaviour { mac, ports: vec![], answer, ending, one_of: 1 });
+        let own = format!("{NETWORK}/{CROWD_BITS}").parse().map_err(|e| anyhow!("{e}"))?;
         let mut reflector = b.run(|| -> Result<_> {
             let capture = capture::open(&owning(b, own)?)?;
             Ok(Reflector::new(mirror, capture.source, open_sink(b)?))

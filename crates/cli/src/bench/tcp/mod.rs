@@ -4,9 +4,12 @@
 //! - [`ground`]: two hosts, and on one of them our mirror, or nginx
 //! - [`kernel`]: a client by the kernel's sockets and epoll; [`ours`]: one by our TCP; [`masscan`]
 //! - [`held`]: memory of ten million open connections
+//! - [`crawl`]: a network of peers, found from one of them; [`beside`]: what is left for the host's own TCP
 //!
 //! `docs/benchmarks.md` says how each figure comes about.
 
+mod beside;
+mod crawl;
 mod exchange;
 mod ground;
 mod held;
@@ -41,13 +44,25 @@ struct Effort {
     time: Duration,
     /// Connections that are held open.
     held: usize,
+    /// Peers that are crawled.
+    peers: u32,
 }
 
 impl Effort {
     fn new(quick: bool) -> Self {
         match quick {
-            true => Self { repeats: 1, time: Duration::from_millis(500), held: 1_000_000 },
-            false => Self { repeats: 5, time: Duration::from_secs(2), held: 10_000_000 },
+            true => Self {
+                repeats: 1,
+                time: Duration::from_millis(500),
+                held: 1_000_000,
+                peers: 100_000,
+            },
+            false => Self {
+                repeats: 5,
+                time: Duration::from_secs(1),
+                held: 10_000_000,
+                peers: 1_200_000,
+            },
         }
     }
 }
@@ -57,13 +72,21 @@ pub(super) fn run(args: &BenchArgs) -> Result<Vec<Row>> {
     let cases = Exchange::all(args.quick);
     let cases: Vec<_> = cases.into_iter().filter(|case| args.wants(&case.name())).collect();
     let ground = Ground::new()?;
-    let mut progress = Progress::new(3 * cases.len() + 1);
+    let others = [(held::NAME, 1), (crawl::NAME, 1), (beside::NAME, beside::STEPS)];
+    let others = others.iter().filter(|(name, _)| args.wants(name)).map(|(_, steps)| steps);
+    let mut progress = Progress::new(3 * cases.len() + others.sum::<usize>());
     let mut rows = Vec::new();
     for case in cases {
         rows.extend(rates(&ground, case, effort, &mut progress)?);
     }
     if args.wants(held::NAME) {
         rows.extend(held::rows(effort.held, &mut progress)?);
+    }
+    if args.wants(crawl::NAME) {
+        rows.extend(crawl::rows(&ground, effort.peers, effort.repeats, &mut progress)?);
+    }
+    if args.wants(beside::NAME) {
+        rows.extend(beside::rows(&ground, effort.repeats, &mut progress)?);
     }
     Ok(rows)
 }

@@ -80,6 +80,14 @@ impl Wire {
         self.sink.flush(&mut || false)
     }
 
+    /// How many packets were lost, as they came more quickly than they were looked at.
+    ///
+    /// # Errors
+    /// As [`Source::stats`].
+    pub(crate) fn lost(&mut self) -> Result<u64> {
+        Ok(self.source.stats()?.dropped)
+    }
+
     /// What time it is.
     pub(crate) fn now(&mut self) -> Timestamp {
         self.clock.now()
