@@ -152,6 +152,7 @@ impl<'a> Columns<'a> {
             Column::Combine { operator, left, right } => {
                 self.combination(id, *operator, [*left, *right], missing);
             }
+            Column::Choice { .. } => unreachable!("only code is made of merged programs"),
         }
         self.memory.made[id] |= missing;
     }

@@ -12,7 +12,8 @@
 //!
 //! - `engine`: from batches to blocks, and who evaluates them
 //! - `program`: plans made into columns and steps
-//! - `join`: two steps made one
+//! - `join`: steps in a row made one
+//! - `merge`: steps that ask the same of fields at different places made one
 //! - `vector`: the evaluation of a block
 //! - `columns`: fields and numbers of a block, made when they are first needed
 //! - `fused`: all of a filter for sixteen packets, by vector code made for it
@@ -34,6 +35,7 @@ mod join;
 mod kernels;
 mod lanes;
 mod lookup;
+mod merge;
 mod native;
 mod portable;
 mod program;

@@ -5,7 +5,7 @@ use linerate_filter::plan::Check;
 use crate::bits::Bits;
 
 /// How a test looks at `lane >> right & mask`. Where a shift can be spared, constants are shifted instead.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Lookup {
     /// `lane & mask == constant`
     Equal { mask: u32, constant: u32 },
@@ -77,7 +77,7 @@ impl Lookup {
 
 /// A cuckoo hash table: a number is at one of two places, or not there (R. Pagh and F. F. Rodler, "Cuckoo
 /// Hashing", ESA 2001). Places that are free hold some number of the set, which does no harm there.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Table {
     /// As many as a power of two, at least 2.
     places: Box<[u32]>,

@@ -12,12 +12,13 @@ use linerate_filter::plan::{
 use crate::bits::Bits;
 use crate::join::{self, Either};
 use crate::lookup::Lookup;
+use crate::merge;
 
 /// Index of a [`Column`].
 pub(crate) type ColumnId = usize;
 
 /// How a column is made. Operands have smaller numbers.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Column {
     /// Four bytes of each packet, whether it has them or not.
     Window { base: Option<Operand>, offset: u32 },
@@ -39,6 +40,15 @@ pub(crate) enum Column {
     Extract { from: Operand, bits: Bits },
     /// Of two other columns.
     Combine { operator: BinaryOperator, left: Operand, right: Operand },
+    /// One number for the packets that came to a [`Step::Pass`], another for the others.
+    Choice { passed: Distance, others: Distance },
+}
+
+/// A number and what is added to it; nothing stands for zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Distance {
+    pub(crate) base: Option<Operand>,
+    pub(crate) plus: u32,
 }
 
 /// Where numbers are, and where it says which packets have them.
@@ -54,10 +64,34 @@ pub(crate) type Place = usize;
 /// What is done with the packets that come to it.
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
-    Test { operand: Operand, lookup: Lookup, then: Place, otherwise: Place },
-    Either { either: Either, then: Place, otherwise: Place },
-    Compare { how: Comparison, left: Operand, right: Operand, then: Place, otherwise: Place },
-    Bind { slot: ColumnId, value: Operand, next: Place },
+    Test {
+        operand: Operand,
+        lookup: Lookup,
+        then: Place,
+        otherwise: Place,
+    },
+    Either {
+        either: Either,
+        then: Place,
+        otherwise: Place,
+    },
+    Compare {
+        how: Comparison,
+        left: Operand,
+        right: Operand,
+        then: Place,
+        otherwise: Place,
+    },
+    Bind {
+        slot: ColumnId,
+        value: Operand,
+        next: Place,
+    },
+    /// Packets only go on; choices note who they were.
+    Pass {
+        choices: Box<[ColumnId]>,
+        next: Place,
+    },
 }
 
 /// A plan for blocks of packets.
@@ -86,6 +120,14 @@ impl Program {
         let entry = place(plan, plan.entry());
         join::join(&mut steps, &columns, entry);
         (columns.len() <= COLUMNS).then(|| Self { steps, entry, ..Self::of_columns(columns) })
+    }
+
+    /// The same with ways merged that ask the same of fields at different places, as suits those who leave no way out.
+    pub(crate) fn merged(&self) -> Self {
+        let (mut steps, mut columns) = (self.steps.clone(), self.columns.clone());
+        merge::merge(&mut steps, &mut columns, self.entry);
+        let (entry, reach) = (self.entry, self.reach);
+        Self { steps, entry, reach, ..Self::of_columns(columns) }
     }
 
     /// Columns for others to look at, and no steps.
@@ -127,11 +169,13 @@ fn enough(columns: &[Column]) -> Vec<Option<u32>> {
         let bytes = match column {
             Column::Present { base: None, end } => Some(*end),
             Column::Present { base: Some(base), end } => {
-                let most = most(&columns[base.lanes]).and_then(|most| most.checked_add(*end));
+                let most = most(columns, base.lanes).and_then(|most| most.checked_add(*end));
                 both(enough[base.present], most)
             }
             Column::Constant(_) | Column::Length | Column::Slot => Some(0),
             Column::Extract { from, .. } => enough[from.present],
+            // Who has what a choice leads to has what it is made of.
+            Column::Choice { .. } => Some(0),
             Column::Combine { operator, left, right } => {
                 let divides = matches!(operator, BinaryOperator::Divide | BinaryOperator::Modulo);
                 both(enough[left.present], enough[right.present]).filter(|_| !divides)
@@ -146,10 +190,14 @@ fn enough(columns: &[Column]) -> Vec<Option<u32>> {
 }
 
 /// The largest number that a column can have, where that is small.
-fn most(column: &Column) -> Option<u32> {
-    match column {
+pub(crate) fn most(columns: &[Column], id: ColumnId) -> Option<u32> {
+    let reached = |distance: &Distance| {
+        distance.base.map_or(Some(0), |base| most(columns, base.lanes))?.checked_add(distance.plus)
+    };
+    match &columns[id] {
         Column::Extract { bits, .. } => Some(bits.mask << bits.left),
         Column::Constant(constant) => Some(*constant),
+        Column::Choice { passed, others } => Some(reached(passed)?.max(reached(others)?)),
         _ => None,
     }
 }
@@ -185,6 +233,7 @@ impl Column {
             Self::Window { base, .. } | Self::Present { base, .. } => [*base, None],
             Self::Extract { from, .. } => [Some(*from), None],
             Self::Combine { left, right, .. } => [Some(*left), Some(*right)],
+            Self::Choice { passed, others } => [passed.base, others.base],
             Self::Missing
             | Self::Constant(_)
             | Self::Length

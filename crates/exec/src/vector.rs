@@ -109,6 +109,7 @@ fn take(
     let of = |there: Option<&Mask>| there.map_or(active, |there| active & *there);
     match step {
         Step::Bind { slot, value, next } => places[*next] |= columns.bind(*slot, *value, active),
+        Step::Pass { .. } => unreachable!("only code is made of merged programs"),
         Step::Test { operand, lookup, then, otherwise } => {
             let (lanes, there) = columns.get(*operand, chunks);
             let (holds, there) = (level.test(lookup, lanes, chunks), of(there));
@@ -118,7 +119,7 @@ fn take(
         Step::Either { either, then, otherwise } => {
             let [(lanes, first), (_, second)] = columns.get_both(either.operands, chunks);
             let found = level.halves(&either.constants, lanes, chunks);
-            let [holds, fails] = either.judge(found, [of(first), of(second)]);
+            let [holds, fails] = either.judge(lanes, found, [of(first), of(second)]);
             places[*then] |= holds;
             places[*otherwise] |= fails;
         }

@@ -3,7 +3,8 @@
 //! The function takes the region (`rdi`), the first descriptor (`rsi`) and the end of them (`rdx`), whose number is a multiple of
 //! sixteen, where a mask of 16 bits for each chunk goes (`rcx`), and how far from the region's beginning packets may end
 //! (`r8d`), which is three bytes before its end: so that four bytes can be loaded of which a packet has but the first. It gives the
-//! descriptor before which it ended: the last one's end, or the chunk that has a packet that ends farther.
+//! descriptor before which it ended: the last one's end, or the chunk that has a packet that ends farther, or is cut between
+//! two fields of which the second is not always asked for.
 //!
 //! The steps are there twice: for chunks whose packets all have the bytes that are looked at, but for those behind headers of
 //! variable length, and for the others.
@@ -78,14 +79,14 @@ impl Function<'_> {
             self.code.test_mask(MASK);
             self.code.jump_if(Condition::AboveOrEqual, slow);
         }
-        self.steps(known)?;
+        self.steps(known, done)?;
         self.code.bind(next);
         self.code.push(inst::addq_mi_sxl::new(DESCRIPTORS, ALL_DESCRIPTORS));
         self.code.push(inst::addq_mi_sxl::new(OUT, 2));
         self.code.jump(top);
         self.code.bind(slow);
         if known > 0 {
-            self.steps(0)?;
+            self.steps(0, done)?;
             self.code.jump(next);
         }
         self.code.bind(done);
@@ -93,11 +94,11 @@ impl Function<'_> {
         Some(())
     }
 
-    fn steps(&mut self, known: u32) -> Option<()> {
+    fn steps(&mut self, known: u32, done: Label) -> Option<()> {
         let masks = Masks::new(self.program.places());
         let vectors = Vectors::default();
         let Self { program, code, pool } = self;
-        Steps { program, code, pool, known, masks, vectors }.all()
+        Steps { program, code, pool, known, masks, vectors, done }.all()
     }
 
     fn begin(&mut self, frame: i32) {

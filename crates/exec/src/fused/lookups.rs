@@ -6,6 +6,7 @@ use linerate_filter::plan::Comparison;
 use super::registers::{MASK, OTHER, TEMPORARY};
 use super::steps::Steps;
 use super::vectors::{self, ALL, How, Index, Source};
+use crate::assembler::Condition;
 use crate::bits::Bits;
 use crate::join::Either;
 use crate::lanes::CHUNK;
@@ -149,26 +150,23 @@ impl Steps<'_> {
             among = MASK;
         }
         self.vectors.release(field);
-        let [others, other_first, other_second] = [self.mask(), self.mask(), self.mask()];
+        let (others, places) = (self.mask(), self.mask());
         self.code.take_mask_32(others, MASK);
-        // Bytes as they are have the upper half first, numbers last.
-        let is_even_first = either.upper_first() == self.is_window(first.lanes);
-        let halves = [other_first, other_second];
-        for (to, is_even) in halves.into_iter().zip([is_even_first, !is_even_first]) {
-            let places: u32 = if is_even { 0x5555_5555 } else { 0xaaaa_aaaa };
-            self.code.push(inst::movl_oi::new(TEMPORARY, places));
-            self.code.extract_bits(to, others, TEMPORARY);
+        // Who has not what the second looks at may be kept for the first: such chunks go packet by packet.
+        if !self.is_known(second.present) {
+            self.code.push(inst::movl_rm::new(places, active));
+            self.require(places, second.present)?;
+            self.code.push(inst::cmpl_rm::new(places, active));
+            self.code.jump_if(Condition::NotEqual, self.done);
         }
-        self.masks.release(others);
-        // Who has not what the second looks at is neither, unless the first holds.
-        let rest = self.mask();
-        self.code.push(inst::movl_rm::new(rest, active));
-        self.code.push(inst::andl_rm::new(rest, other_first));
-        self.code.push(inst::andnl_rvm::new(active, other_first, active));
-        self.masks.release(other_first);
-        self.lead(then, active);
-        self.require(rest, second.present)?;
-        self.part_by(rest, other_second, otherwise, then);
+        // Of whom neither half is one of the numbers.
+        self.code.push(inst::movl_rm::new(places, others));
+        self.code.push(inst::shrl_mi::new(places, 1));
+        self.code.push(inst::andl_rm::new(others, places));
+        self.code.push(inst::movl_oi::new(places, 0x5555_5555_u32));
+        self.code.extract_bits(others, others, places);
+        self.masks.release(places);
+        self.part_by(active, others, otherwise, then);
         Some(())
     }
 }

@@ -3,9 +3,9 @@
 use linerate_filter::plan::BinaryOperator;
 
 use super::function::{DESCRIPTOR, LENGTH};
-use super::registers::{DESCRIPTORS, Held, MASK, REGION, STARTS, TURN};
+use super::registers::{DESCRIPTORS, Held, MASK, PASSED, REGION, STARTS, TURN};
 use super::steps::Steps;
-use super::vectors::{self, Index, Source};
+use super::vectors::{self, ALL, Index, Source};
 use crate::bits::Bits;
 use crate::program::{Column, ColumnId, Operand};
 
@@ -113,12 +113,37 @@ impl Steps<'_> {
                 self.code.vector(vectors::XOR, to, to, Source::Register(to));
                 to
             }
-            Column::Present { .. } | Column::PacketType | Column::Interface | Column::Slot => {
-                return None;
-            }
+            // Choices are made where packets pass.
+            Column::Present { .. }
+            | Column::PacketType
+            | Column::Interface
+            | Column::Slot
+            | Column::Choice { .. } => return None,
         };
         self.vectors.hold(to, Held::Number(column));
         Some(to)
+    }
+
+    /// Makes a choice, which keeps its register.
+    pub(super) fn choice(&mut self, column: ColumnId) -> Option<()> {
+        let Column::Choice { passed, others } = self.program.columns[column] else { return None };
+        let to = self.vectors.claim()?;
+        for (distance, among) in [(others, ALL), (passed, PASSED)] {
+            match distance.base {
+                Some(base) => {
+                    let plus = self.pool.number(self.code, distance.plus);
+                    let base = self.number(base.lanes)?;
+                    self.code.vector_among(vectors::ADD, to, base, plus, among);
+                    self.vectors.release(base);
+                }
+                None => {
+                    let plus = self.pool.word(self.code, distance.plus);
+                    self.code.vector_among(vectors::BROADCAST, to, 0, plus, among);
+                }
+            }
+        }
+        self.vectors.hold(to, Held::Number(column));
+        Some(())
     }
 
     fn lengths(&mut self) -> Option<u8> {

@@ -36,6 +36,8 @@ pub(super) const UNUSED: u8 = 7;
 /// The mask register that everything goes through, and another.
 pub(super) const MASK: u8 = 1;
 pub(super) const OTHER: u8 = 2;
+/// Who passes, while choices are made.
+pub(super) const PASSED: u8 = 4;
 
 const COUNT: usize = 32;
 

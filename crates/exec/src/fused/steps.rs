@@ -4,9 +4,9 @@ use cranelift_assembler_x64::inst;
 
 use super::lookups::Found;
 use super::pool::Pool;
-use super::registers::{CAPTURED, MASK, Masks, OUT, STACK, Spot, TEMPORARY, Vectors};
+use super::registers::{CAPTURED, MASK, Masks, OUT, PASSED, STACK, Spot, TEMPORARY, Vectors};
 use super::vectors::{self, ALL, How, Source};
-use crate::assembler::{Assembler, Memory, at};
+use crate::assembler::{Assembler, Label, Memory, at};
 use crate::program::{Column, ColumnId, Place, Program, Step};
 
 /// The steps for one chunk.
@@ -18,6 +18,8 @@ pub(super) struct Steps<'a> {
     pub(super) known: u32,
     pub(super) masks: Masks,
     pub(super) vectors: Vectors,
+    /// Where chunks end the function that have to go packet by packet.
+    pub(super) done: Label,
 }
 
 impl Steps<'_> {
@@ -43,6 +45,14 @@ impl Steps<'_> {
     fn step(&mut self, step: &Step, active: u8) -> Option<()> {
         match step {
             Step::Bind { .. } => None,
+            Step::Pass { choices, next } => {
+                self.code.give_mask(PASSED, active);
+                for choice in choices {
+                    self.choice(*choice)?;
+                }
+                self.lead(*next, active);
+                Some(())
+            }
             Step::Test { operand, lookup, then, otherwise } => {
                 self.require(active, operand.present)?;
                 match self.lookup(operand.lanes, lookup)? {
@@ -138,7 +148,7 @@ impl Steps<'_> {
                 self.vectors.release(base);
                 self.retain(mask);
             }
-            Column::Constant(_) | Column::Length => {}
+            Column::Constant(_) | Column::Length | Column::Choice { .. } => {}
             Column::Extract { from, .. } => self.require(mask, from.present)?,
             Column::Combine { left, right, .. } => {
                 self.require(mask, left.present)?;
@@ -150,6 +160,11 @@ impl Steps<'_> {
             }
         }
         Some(())
+    }
+
+    /// Whether all packets have a number in a column, as far as the code knows.
+    pub(super) fn is_known(&self, column: ColumnId) -> bool {
+        matches!(self.program.columns[column], Column::Present { base: None, end } if end <= self.known)
     }
 
     /// Takes those out of a mask that are not in the mask register.

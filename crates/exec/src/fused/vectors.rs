@@ -188,6 +188,23 @@ impl Assembler {
         self.vex(Operation { prefix: PREFIX_F2, ..plain(MAP_0F, 0x93) }, false, to, 0, mask);
     }
 
+    /// The 16 lanes of a general register to a mask.
+    pub(super) fn give_mask(&mut self, mask: u8, from: u8) {
+        self.vex(Operation { prefix: 0, ..plain(MAP_0F, 0x92) }, false, mask, 0, from);
+    }
+
+    /// `to = left operation right` in the lanes of a mask; the others stay.
+    pub(super) fn vector_among(
+        &mut self,
+        operation: Operation,
+        to: u8,
+        left: u8,
+        right: Source,
+        mask: u8,
+    ) {
+        self.masked(operation, to, left, right, mask, None);
+    }
+
     /// All 16 lanes to a mask.
     pub(super) fn fill_mask(&mut self, mask: u8) {
         self.vex(Operation { prefix: 0, ..plain(MAP_0F, 0x46) }, true, mask, mask, mask);
