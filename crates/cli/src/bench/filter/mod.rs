@@ -3,7 +3,7 @@
 //! - [`filters`]: the filters
 //! - [`packets`]: what they are run over
 //! - [`engines`]: who runs them
-//! - [`kernel`]: the kernel, for the papers' figures
+//! - [`kernel`]: the kernel
 
 pub(super) mod engines;
 mod filters;
@@ -25,6 +25,7 @@ use super::runner::{Subject, measure};
 use crate::args::BenchArgs;
 use engines::{PEER, Runner, VECTOR, theirs};
 use filters::Case;
+use kernel::{FRAGMENT, KERNEL};
 use packets::{Packets, Place, Traffic};
 
 /// Packets that are handed over at a time.
@@ -37,7 +38,9 @@ pub(super) fn run(args: &BenchArgs) -> Result<Vec<Row>> {
     let places: &[Place] = if args.quick { &[Place::L2] } else { &Place::ALL };
     let runners = engines::names().filter(|name| wanted(args, name)).count();
     let compilers = [VECTOR, PEER].into_iter().filter(|name| wanted(args, name)).count();
-    let steps = cases.len() * (compilers + places.len() * Traffic::ALL.len() * runners);
+    let kernels = [KERNEL, FRAGMENT].into_iter().filter(|name| wanted(args, name)).count();
+    let steps = cases.len() * (compilers + places.len() * Traffic::ALL.len() * runners + kernels);
+    let empty = compiled(&Case { name: String::new(), text: String::new() })?;
     let progress = &mut Progress::new(steps);
     let mut rows = Vec::new();
     for case in &cases {
@@ -47,13 +50,28 @@ pub(super) fn run(args: &BenchArgs) -> Result<Vec<Row>> {
         for traffic in Traffic::ALL {
             let what = format!("{traffic} packets, {place}");
             let packets = Packets::new(*place, traffic);
+            let packet = packets.batch().iter().next().filter(|_| is_for_kernel(*place, traffic));
             for case in &cases {
+                let filter = compiled(case)?;
+                let kernels = packet.map(|packet| {
+                    [
+                        kernel::socket(&filter, &empty, &packet),
+                        kernel::tap(&filter, &empty, &packet),
+                    ]
+                });
+                let mut kernels: Vec<_> = kernels.into_iter().flatten().collect();
+                kernels.retain(|subject| wanted(args, &subject.name));
                 let wanted = |name: &str| wanted(args, name);
-                rows.extend(running(&effort, wanted, case, &packets, &what, Vec::new(), progress)?);
+                rows.extend(running(&effort, wanted, case, &packets, &what, kernels, progress)?);
             }
         }
     }
     Ok(rows)
+}
+
+/// Test runs have one packet, which is in the nearest cache.
+fn is_for_kernel(place: Place, traffic: Traffic) -> bool {
+    matches!(place, Place::L2) && traffic == Traffic::Steady
 }
 
 /// What all others are compared with always takes part.
@@ -136,10 +154,12 @@ pub(super) fn steadily(
 ) -> Result<Vec<Row>> {
     let case = Case { name: name.into(), text: text.into() };
     let packets = Packets::new(Place::L2, Traffic::Steady);
-    let frame = packets.batch().iter().next().map(|packet| packet.data).unwrap_or_default();
-    let empty = Case { name: String::new(), text: String::new() };
-    let kernel = kernel::subject(&compiled(&case)?, &compiled(&empty)?, frame);
-    running(effort, |_| true, &case, &packets, "steady packets", vec![kernel], progress)
+    let empty = compiled(&Case { name: String::new(), text: String::new() })?;
+    let filter = compiled(&case)?;
+    let packet = packets.batch().iter().next();
+    let kernel = packet.map(|packet| kernel::socket(&filter, &empty, &packet));
+    let others = kernel.into_iter().collect();
+    running(effort, |_| true, &case, &packets, "steady packets", others, progress)
 }
 
 fn running(
