@@ -106,6 +106,10 @@ pub(crate) fn call(native: &Native, data: &[u8], length: u32) -> bool {
     unsafe { native.code().call(data, length) != 0 }
 }
 
+/// Regions that are no larger are in a cache that is near, where whoever filled them left them: to load packets ahead
+/// costs more there than to wait.
+const NEAR: usize = 1 << 20;
+
 /// Marks in `kept`, chunk by chunk, what fused code keeps of a batch, whose packets are whole chunks. Gives the number of
 /// chunks that it has done: it ends before one with a packet that ends among the last three bytes of the region.
 ///
@@ -120,13 +124,14 @@ pub(crate) fn sweep(fused: &Fused, batch: &Batch<'_>, kept: &mut [u16]) -> usize
         return 0;
     };
     let Range { start, end } = descriptors.as_ptr_range();
-    let words =
-        [region.as_ptr() as usize, start as usize, end as usize, kept.as_mut_ptr() as usize, limit];
+    let [from, start, end] = [region.as_ptr() as usize, start as usize, end as usize];
+    let is_near = region.len() <= NEAR;
+    let words = [from, start, end, kept.as_mut_ptr() as usize, limit, is_near.into()];
     // SAFETY: such is the code of a program (`fused::function`). It reads the descriptors, a chunk at a time, and of the region
     // four bytes from one that a packet has, which a batch holds to be in the region, if the packet ends at `limit` or
     // before. It writes a mark for each chunk, of which there are enough.
     let reached = unsafe { fused.code().call_with(words) };
-    (reached - start as usize) / CHUNK_BYTES
+    (reached - start) / CHUNK_BYTES
 }
 
 /// Calls the function in the module of a level.

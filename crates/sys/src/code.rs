@@ -15,8 +15,8 @@ pub struct Code {
 /// A function of some bytes and a number, as C programs of this processor call it.
 type Function = unsafe extern "C" fn(data: *const u8, length: usize, number: u32) -> u32;
 
-/// A function of five words.
-type OfWords = unsafe extern "C" fn(usize, usize, usize, usize, usize) -> usize;
+/// A function of six words.
+type OfWords = unsafe extern "C" fn(usize, usize, usize, usize, usize, usize) -> usize;
 
 // SAFETY: the mapping is owned by this value alone, is valid on every thread, and nobody writes to it.
 unsafe impl Send for Code {}
@@ -71,12 +71,12 @@ impl Code {
     /// The code is a function that may be called from C with these words; what it reads and writes there may be read and
     /// written.
     #[inline]
-    pub unsafe fn call_with(&self, words: [usize; 5]) -> usize {
+    pub unsafe fn call_with(&self, words: [usize; 6]) -> usize {
         // SAFETY: the caller says so.
         let function = unsafe { mem::transmute::<*mut libc::c_void, OfWords>(self.start.as_ptr()) };
-        let [a, b, c, d, e] = words;
+        let [a, b, c, d, e, f] = words;
         // SAFETY: as above.
-        unsafe { function(a, b, c, d, e) }
+        unsafe { function(a, b, c, d, e, f) }
     }
 }
 
@@ -98,7 +98,7 @@ mod tests {
         // SAFETY: the code adds two numbers.
         assert_eq!(unsafe { code.call(b"seven!!", 35) }, 42);
         // SAFETY: as above, of the second and the third of these.
-        assert_eq!(unsafe { code.call_with([0, 1, 2, 0, 0]) }, 3);
+        assert_eq!(unsafe { code.call_with([0, 1, 2, 0, 0, 0]) }, 3);
         let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
         let start = format!("{:x}-", code.start.as_ptr() as usize);
         let line = maps.lines().find(|line| line.starts_with(&start)).expect("a mapping");

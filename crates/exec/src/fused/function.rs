@@ -2,8 +2,8 @@
 //!
 //! The function takes the region (`rdi`), the first descriptor (`rsi`) and the end of them (`rdx`), whose number is a multiple of
 //! sixteen, where a mask of 16 bits for each chunk goes (`rcx`), and how far from the region's beginning packets may end
-//! (`r8d`), which is three bytes before its end: so that four bytes can be loaded of which a packet has but the first. It gives the
-//! descriptor before which it ended: the last one's end, or the chunk that has a packet that ends farther, or is cut between
+//! (`r8d`), which is three bytes before its end: so that four bytes can be loaded of which a packet has but the first; at last,
+//! whether packets are in a cache that is near (`r9d`). It gives the //! descriptor before which it ended: the last one's end, or the chunk that has a packet that ends farther, or is cut between
 //! two fields of which the second is not always asked for.
 //!
 //! The steps are there twice: for chunks whose packets all have the bytes that are looked at, but for those behind headers of
@@ -16,8 +16,8 @@ use linerate_base::Descriptor;
 
 use super::pool::Pool;
 use super::registers::{
-    CAPTURED, DESCRIPTORS, END, EVEN, LIMIT, LIMIT_GIVEN, MASK, MASKS, Masks, ODD, OUT, REGION,
-    SAVED, SECONDS, STACK, STARTS, TEMPORARY, TURN, UNUSED, Vectors,
+    CAPTURED, DESCRIPTORS, END, EVEN, LIMIT, LIMIT_GIVEN, MASK, MASKS, Masks, NEAR, ODD, OUT,
+    REGION, SAVED, SECONDS, STACK, STARTS, TEMPORARY, TURN, UNUSED, Vectors,
 };
 use super::steps::Steps;
 use super::vectors::{self, ALL, How, Source};
@@ -129,9 +129,12 @@ impl Function<'_> {
         self.code.push(inst::retq_zo::new());
     }
 
-    /// Begins to load the packets of a later chunk; at the end, of the last.
+    /// Begins to load the packets of a later chunk; at the end, of the last. Not so where packets are near.
     fn prefetch(&mut self) {
         const CHUNK_AHEAD: u8 = MASKS[0];
+        let near = self.code.label();
+        self.code.push(inst::testl_mr::new(NEAR, NEAR));
+        self.code.jump_if(Condition::NotEqual, near);
         let ahead = at(DESCRIPTORS, AHEAD * ALL_DESCRIPTORS);
         self.code.push(inst::leaq_rm::new(CHUNK_AHEAD, ahead));
         self.code.push(inst::leaq_rm::new(TEMPORARY, at(END, -ALL_DESCRIPTORS)));
@@ -143,6 +146,7 @@ impl Function<'_> {
             // A prefetch of any address is harmless.
             self.code.prefetch(REGION, TEMPORARY, self.program.reach as i32);
         }
+        self.code.bind(near);
     }
 
     /// Takes offsets and captured bytes; ends at `done` where a packet ends too far.

@@ -31,12 +31,10 @@ impl Steps<'_> {
             Lookup::Few { mask, constants } => {
                 let (field, turned) = self.field(column)?;
                 let field = self.masked(field, turned(*mask))?;
-                let mut among = ALL;
-                for constant in constants {
-                    let constant = self.pool.number(self.code, turned(*constant));
-                    self.code.compare(How::NotEqual, MASK, field, constant, among);
-                    among = MASK;
-                }
+                self.in_chains(constants, |this, constant, mask, among| {
+                    let constant = this.pool.number(this.code, turned(*constant));
+                    this.code.compare(How::NotEqual, mask, field, constant, among);
+                });
                 self.vectors.release(field);
                 return Some(Found::Fails);
             }
@@ -47,6 +45,20 @@ impl Steps<'_> {
             Lookup::Hashed { mask, table } => self.in_table(column, *mask, table)?,
         }
         Some(Found::Holds)
+    }
+
+    /// Brings to the mask register of whom all comparisons hold, each of which is made to one mask, among the lanes of one.
+    /// They wait for each other, so many of them go by two ways.
+    fn in_chains<T>(&mut self, constants: &[T], compare: impl Fn(&mut Self, &T, u8, u8)) {
+        const FEW: usize = 3;
+        for (at, constant) in constants.iter().enumerate() {
+            let ways = if constants.len() > FEW { 2 } else { 1 };
+            let mask = [MASK, OTHER][at % ways];
+            compare(self, constant, mask, if at < ways { ALL } else { mask });
+        }
+        if constants.len() > FEW {
+            self.code.meet_masks(MASK, MASK, OTHER);
+        }
     }
 
     fn equal(&mut self, column: ColumnId, mask: u32, constant: u32) -> Option<()> {
@@ -141,14 +153,11 @@ impl Steps<'_> {
         let [first, second] = either.operands;
         self.require(active, first.present)?;
         let (field, turned) = self.field(first.lanes)?;
-        let mut among = ALL;
-        for constant in &either.constants {
-            // In the upper half of a number that is turned are the same bytes as in the lower one of one that is not.
-            let half = turned(u32::from(*constant) << 16 | u32::from(*constant));
-            let constants = self.pool.vector(self.code, [half; CHUNK]);
-            self.code.compare_16(How::NotEqual, MASK, field, constants, among);
-            among = MASK;
-        }
+        self.in_chains(&either.constants, |this, constant, mask, among| {
+            let both = turned(u32::from(*constant) << 16 | u32::from(*constant));
+            let constants = this.pool.vector(this.code, [both; CHUNK]);
+            this.code.compare_16(How::NotEqual, mask, field, constants, among);
+        });
         self.vectors.release(field);
         let (others, places) = (self.mask(), self.mask());
         self.code.take_mask_32(others, MASK);

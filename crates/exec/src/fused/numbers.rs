@@ -58,11 +58,11 @@ impl Steps<'_> {
                 None
             }
             Some(base) => {
-                let base = self.number(base.lanes)?;
-                self.reaches(base, first)?;
+                let register = self.number(base.lanes)?;
+                self.reaches(base.lanes, register, first)?;
                 let index = self.vectors.claim()?;
-                self.code.vector(vectors::ADD, index, base, Source::Register(STARTS));
-                self.vectors.release(base);
+                self.code.vector(vectors::ADD, index, register, Source::Register(STARTS));
+                self.vectors.release(register);
                 Some(index)
             }
         };

@@ -14,10 +14,12 @@ pub(super) const DESCRIPTORS: u8 = 6;
 pub(super) const REGION: u8 = 7;
 /// The limit as it is given; a mask afterwards.
 pub(super) const LIMIT_GIVEN: u8 = 8;
+/// Whether packets are near.
+pub(super) const NEAR: u8 = 9;
 /// Those that a function has to leave as they were (System V ABI for AMD64, 3.2.1).
 pub(super) const SAVED: [u8; 6] = [3, 5, 12, 13, 14, 15];
 /// For masks of packets.
-pub(super) const MASKS: [u8; 10] = [8, 9, 10, 11, 3, 5, 12, 13, 14, 15];
+pub(super) const MASKS: [u8; 9] = [8, 10, 11, 3, 5, 12, 13, 14, 15];
 
 /// Vectors: where packets begin, and how many bytes of each there are.
 pub(super) const STARTS: u8 = 0;
@@ -57,6 +59,8 @@ pub(super) enum Held {
     /// Bytes of packets as they are, the first in the lowest bits.
     Bytes(ColumnId),
     Number(ColumnId),
+    /// How many bytes were captured behind a base.
+    Room(ColumnId),
 }
 
 impl Vectors {

@@ -4,10 +4,10 @@ use cranelift_assembler_x64::inst;
 
 use super::lookups::Found;
 use super::pool::Pool;
-use super::registers::{CAPTURED, MASK, Masks, OUT, PASSED, STACK, Spot, TEMPORARY, Vectors};
+use super::registers::{CAPTURED, Held, MASK, Masks, OUT, PASSED, STACK, Spot, TEMPORARY, Vectors};
 use super::vectors::{self, ALL, How, Source};
 use crate::assembler::{Assembler, Label, Memory, at};
-use crate::program::{Column, ColumnId, Place, Program, Step};
+use crate::program::{Column, ColumnId, Place, Program, Step, most};
 
 /// The steps for one chunk.
 pub(super) struct Steps<'a> {
@@ -143,9 +143,9 @@ impl Steps<'_> {
             }
             Column::Present { base: Some(base), end } => {
                 self.require(mask, base.present)?;
-                let base = self.number(base.lanes)?;
-                self.reaches(base, end)?;
-                self.vectors.release(base);
+                let register = self.number(base.lanes)?;
+                self.reaches(base.lanes, register, end)?;
+                self.vectors.release(register);
                 self.retain(mask);
             }
             Column::Constant(_) | Column::Length | Column::Choice { .. } => {}
@@ -179,20 +179,33 @@ impl Steps<'_> {
         self.code.compare(How::AtLeast, MASK, CAPTURED, end, ALL);
     }
 
-    /// And which have so many behind a base.
-    pub(super) fn reaches(&mut self, base: u8, end: u32) -> Option<()> {
-        let among = if end <= self.known {
-            ALL
-        } else {
-            self.captured(end);
-            MASK
-        };
+    /// And which have so many behind a base, which is in a register.
+    pub(super) fn reaches(&mut self, column: ColumnId, base: u8, end: u32) -> Option<()> {
+        let number = self.pool.number(self.code, end);
+        // The region has less than 2^31 bytes, so that smaller numbers can be taken off them.
+        let is_small = |number: u32| i32::try_from(number).is_ok();
+        if is_small(end) && most(&self.program.columns, column).is_some_and(is_small) {
+            let room = self.room(column, base)?;
+            self.code.compare_signed(How::AtLeast, MASK, room, number);
+            self.vectors.release(room);
+            return Some(());
+        }
+        self.captured(end);
         let room = self.vectors.claim()?;
-        let end = self.pool.number(self.code, end);
-        self.code.vector(vectors::SUBTRACT, room, CAPTURED, end);
-        self.code.compare(How::AtMost, MASK, base, Source::Register(room), among);
+        self.code.vector(vectors::SUBTRACT, room, CAPTURED, number);
+        self.code.compare(How::AtMost, MASK, base, Source::Register(room), MASK);
         self.vectors.release(room);
         Some(())
+    }
+
+    fn room(&mut self, column: ColumnId, base: u8) -> Option<u8> {
+        if let Some(register) = self.vectors.find(Held::Room(column)) {
+            return Some(register);
+        }
+        let room = self.vectors.claim()?;
+        self.code.vector(vectors::SUBTRACT, room, CAPTURED, Source::Register(base));
+        self.vectors.hold(room, Held::Room(column));
+        Some(room)
     }
 }
 

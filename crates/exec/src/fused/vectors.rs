@@ -50,11 +50,13 @@ pub(super) const INSERT_HALF: Operation = wide(MAP_0F3A, 0x3a);
 /// These give masks.
 pub(super) const EQUAL: Operation = plain(MAP_0F, 0x76);
 pub(super) const COMPARE: Operation = plain(MAP_0F3A, 0x1e);
+/// Signed.
+pub(super) const COMPARE_SIGNED: Operation = plain(MAP_0F3A, 0x1f);
 pub(super) const COMPARE_16: Operation = wide(MAP_0F3A, 0x3e);
 pub(super) const INTERSECTS: Operation = plain(MAP_0F38, 0x27);
 pub(super) const DISJOINT: Operation = Operation { prefix: PREFIX_F3, ..INTERSECTS };
 
-/// How [`COMPARE`] compares, unsigned.
+/// How [`COMPARE`] and its like compare.
 #[derive(Clone, Copy)]
 #[repr(u8)]
 pub(super) enum How {
@@ -106,6 +108,11 @@ impl Assembler {
     /// The mask `to` of where `left` and `right` compare so, among the lanes of another.
     pub(super) fn compare(&mut self, how: How, to: u8, left: u8, right: Source, among: u8) {
         self.masked(COMPARE, to, left, right, among, Some(how as u8));
+    }
+
+    /// The same of signed numbers, of all lanes.
+    pub(super) fn compare_signed(&mut self, how: How, to: u8, left: u8, right: Source) {
+        self.masked(COMPARE_SIGNED, to, left, right, ALL, Some(how as u8));
     }
 
     /// The same for lanes of 16 bits.
@@ -172,9 +179,10 @@ impl Assembler {
 
     /// An instruction on masks and general registers.
     fn vex(&mut self, operation: Operation, is_long: bool, to: u8, left: u8, right: u8) {
-        let Operation { prefix, map, code, .. } = operation;
+        let Operation { prefix, map, is_wide, code } = operation;
         let first = u8::from(to & 8 == 0) << 7 | 0x40 | u8::from(right & 8 == 0) << 5 | map;
-        let second = (!left & 15) << 3 | u8::from(is_long) << 2 | prefix;
+        let wide = u8::from(is_wide) << 7;
+        let second = wide | (!left & 15) << 3 | u8::from(is_long) << 2 | prefix;
         self.bytes(&[0xc4, first, second, code, 0xc0 | (to & 7) << 3 | right & 7]);
     }
 
@@ -220,6 +228,11 @@ impl Assembler {
         self.vex(Operation { prefix: 0, ..plain(MAP_0F, 0x45) }, true, to, one, other);
     }
 
+    /// The 32 lanes that are in both masks.
+    pub(super) fn meet_masks(&mut self, to: u8, one: u8, other: u8) {
+        self.vex(wide(MAP_0F, 0x41), true, to, one, other);
+    }
+
     /// The bits of `from` that stand where `places` has ones, side by side.
     pub(super) fn extract_bits(&mut self, to: u8, from: u8, places: u8) {
         self.vex(Operation { prefix: PREFIX_F3, ..plain(MAP_0F38, 0xf5) }, false, to, from, places);
@@ -255,7 +268,8 @@ mod tests {
     fn instructions_are_those_of_another_assembler() {
         use Source::{Memory, Register};
         type Case = (fn(&mut Assembler), &'static [u8]);
-        let cases: [Case; 17] = [
+        let cases: [Case; 18] = [
+            (|a| a.meet_masks(1, 1, 2), &[0xc4, 0xe1, 0xf5, 0x41, 0xca]),
             (|a| a.vector(PERMUTE, 3, 2, Register(1)), &[0x62, 0xf2, 0x6d, 0x48, 0x7e, 0xd9]),
             (|a| a.vector(XOR, 24, 24, Register(24)), &[0x62, 0x01, 0x3d, 0x40, 0xef, 0xc0]),
             (|a| a.vector(SHUFFLE_BYTES, 8, 7, Register(6)), &[0x62, 0x72, 0x45, 0x48, 0x00, 0xc6]),
