@@ -98,6 +98,10 @@ impl fmt::Display for Level {
     }
 }
 
+/// Regions that are no larger are in a cache that is near, where whoever filled them left them: to load packets ahead
+/// costs more there than to wait.
+const NEAR: usize = 1 << 20;
+
 /// Whether native code keeps a packet.
 #[inline]
 pub(crate) fn call(native: &Native, data: &[u8], length: u32) -> bool {
@@ -105,10 +109,6 @@ pub(crate) fn call(native: &Native, data: &[u8], length: u32) -> bool {
     // bytes before it reads, and writes to its own part of the stack alone.
     unsafe { native.code().call(data, length) != 0 }
 }
-
-/// Regions that are no larger are in a cache that is near, where whoever filled them left them: to load packets ahead
-/// costs more there than to wait.
-const NEAR: usize = 1 << 20;
 
 /// Marks in `kept`, chunk by chunk, what fused code keeps of a batch, whose packets are whole chunks. Gives the number of
 /// chunks that it has done: it ends before one with a packet that ends among the last three bytes of the region.
@@ -216,9 +216,12 @@ impl Level {
 }
 
 /// Begins to load the cache line `reach` bytes behind the beginning of each packet, without waiting for it; does
-/// nothing on processors for which no instruction is known here.
+/// nothing where they are near, and on processors for which no instruction is known here.
 #[inline]
 pub(crate) fn prefetch(region: &[u8], packets: &[Descriptor], reach: usize) {
+    if region.len() <= NEAR {
+        return;
+    }
     #[cfg(target_arch = "x86_64")]
     for packet in packets {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};

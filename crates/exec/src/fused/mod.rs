@@ -42,7 +42,7 @@ pub(crate) struct Fused {
 
 impl Fused {
     /// For processors with the instructions of [`Level::fused`](crate::Level::fused). `None` where the program asks for what
-    /// is not among the bytes, has slots, divides, or is long, or where the system permits no code that is made at run time.
+    /// is not among the bytes, divides, or is long, or where the system permits no code that is made at run time.
     pub(crate) fn new(program: &Program) -> Option<Self> {
         let code = Code::new(&assemble(&program.merged())?).ok()?;
         Some(Self { code: Arc::new(code) })
@@ -82,6 +82,7 @@ mod tests {
             "portrange 0-6000 and not (arp or icmp or broadcast)",
             "tcp[tcpflags] & (tcp-syn|tcp-fin) != 0 and not src and dst net 10.0.0.0/24",
             "tcp port 80 and (ip[2:2] - ((ip[0] & 0xf) << 2)) - ((tcp[12] & 0xf0) >> 2) != 0",
+            "vlan and (tcp port 80 or vlan and host 10.0.0.1)",
             "udp and greater 100 and udp[4:2] > 60",
             &format!("host {hosts}"),
         ] {

@@ -113,15 +113,33 @@ impl Steps<'_> {
                 self.code.vector(vectors::XOR, to, to, Source::Register(to));
                 to
             }
+            Column::Slot => return self.slot(column),
             // Choices are made where packets pass.
             Column::Present { .. }
             | Column::PacketType
             | Column::Interface
-            | Column::Slot
             | Column::Choice { .. } => return None,
         };
         self.vectors.hold(to, Held::Number(column));
         Some(to)
+    }
+
+    /// What is bound to a slot, which keeps its register; zeros before the first time.
+    fn slot(&mut self, slot: ColumnId) -> Option<u8> {
+        let register = self.vectors.claim()?;
+        self.code.vector(vectors::XOR, register, register, Source::Register(register));
+        self.vectors.hold(register, Held::Number(slot));
+        self.vectors.find(Held::Number(slot))
+    }
+
+    /// Binds a slot to a column, for the packets of a mask.
+    pub(super) fn bind(&mut self, slot: ColumnId, column: ColumnId, packets: u8) -> Option<()> {
+        let [number, bound] = [self.number(column)?, self.number(slot)?];
+        self.code.give_mask(PASSED, packets);
+        self.code.vector_among(vectors::MOVE_32, bound, 0, Source::Register(number), PASSED);
+        [number, bound].into_iter().for_each(|used| self.vectors.release(used));
+        self.vectors.forget(&self.program.dependants[slot]);
+        Some(())
     }
 
     /// Makes a choice, which keeps its register.

@@ -89,6 +89,17 @@ impl Vectors {
         self.held[usize::from(register)] = Some(held);
     }
 
+    /// No register holds any of these columns any more.
+    pub(super) fn forget(&mut self, columns: &[ColumnId]) {
+        let is_one = |held: &Held| {
+            let (Held::Bytes(column) | Held::Number(column) | Held::Room(column)) = held;
+            columns.contains(column)
+        };
+        for held in &mut self.held {
+            *held = held.filter(|held| !is_one(held));
+        }
+    }
+
     /// One user less. What a register holds stays until it is claimed by others.
     pub(super) fn release(&mut self, register: u8) {
         self.users[usize::from(register)] -= 1;

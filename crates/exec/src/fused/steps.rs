@@ -1,6 +1,7 @@
 //! The steps for one chunk: who comes to which.
 
 use cranelift_assembler_x64::inst;
+use linerate_filter::plan::BinaryOperator;
 
 use super::lookups::Found;
 use super::pool::Pool;
@@ -44,7 +45,12 @@ impl Steps<'_> {
 
     fn step(&mut self, step: &Step, active: u8) -> Option<()> {
         match step {
-            Step::Bind { .. } => None,
+            Step::Bind { slot, value, next } => {
+                self.require(active, value.present)?;
+                self.bind(*slot, value.lanes, active)?;
+                self.lead(*next, active);
+                Some(())
+            }
             Step::Pass { choices, next } => {
                 self.code.give_mask(PASSED, active);
                 for choice in choices {
@@ -148,16 +154,20 @@ impl Steps<'_> {
                 self.vectors.release(register);
                 self.retain(mask);
             }
-            Column::Constant(_) | Column::Length | Column::Choice { .. } => {}
+            Column::Constant(_) | Column::Length | Column::Slot | Column::Choice { .. } => {}
             Column::Extract { from, .. } => self.require(mask, from.present)?,
+            // Whose divisor is zero has no number.
+            Column::Combine {
+                operator: BinaryOperator::Divide | BinaryOperator::Modulo, ..
+            } => {
+                return None;
+            }
             Column::Combine { left, right, .. } => {
                 self.require(mask, left.present)?;
                 self.require(mask, right.present)?;
             }
             Column::Missing => self.code.push(inst::movl_oi::new(mask, 0)),
-            Column::Window { .. } | Column::PacketType | Column::Interface | Column::Slot => {
-                return None;
-            }
+            Column::Window { .. } | Column::PacketType | Column::Interface => return None,
         }
         Some(())
     }

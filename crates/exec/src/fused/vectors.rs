@@ -30,6 +30,8 @@ const fn wide(map: u8, code: u8) -> Operation {
 
 /// Lanes are 32 bits wide unless the name says otherwise.
 pub(super) const MOVE: Operation = Operation { prefix: PREFIX_F3, ..wide(MAP_0F, 0x6f) };
+/// The same by lanes, as masks count them.
+pub(super) const MOVE_32: Operation = plain(MAP_0F, 0x6f);
 pub(super) const BROADCAST: Operation = plain(MAP_0F38, 0x58);
 /// Of a general register.
 pub(super) const BROADCAST_REGISTER: Operation = plain(MAP_0F38, 0x7c);

@@ -220,6 +220,18 @@ fn every_kind_of_expression_over_every_truncation() {
 }
 
 #[test]
+fn a_division_by_zero_rejects_though_nothing_depends_on_the_quotient() {
+    let mut all = Packets::default();
+    for packet in common::packets(LinkType::ETHERNET) {
+        all.push(&packet, packet.len());
+    }
+    for text in ["0 & (15 % ether[20]) <= 7", "0 & (15 / ether[20]) > 7 or ip"] {
+        let filter = compile(text, &options(LinkType::ETHERNET)).expect("a filter");
+        assert_eq!(disagreement(&filter, &all), None, "{text}");
+    }
+}
+
+#[test]
 fn long_sets_of_hosts_nets_and_ports() {
     let either = |kind: &str, items: Vec<String>| items.join(&format!(" or {kind} "));
     let hosts = either("host", (0..300).map(|i| format!("10.1.{}.{}", i / 100, i % 100)).collect());
