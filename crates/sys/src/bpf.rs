@@ -8,6 +8,7 @@
 //! - [`Link`]: a program attached to an interface, until it is dropped
 //! - [`Tracing`], [`Iteration`]: programs that hear what the kernel does, or look through what it has
 //! - [`Object`]: what other processes have, by number
+//! - [`Part`], [`CompiledPart`]: what a program's instructions are for, and where the compiled ones lie
 //!
 //! Sources: bpf(2); `linux/bpf.h` (Linux 6.18).
 
@@ -15,6 +16,7 @@ mod link;
 mod map;
 mod map_spec;
 mod object;
+mod parts;
 mod program;
 mod run;
 mod trace;
@@ -28,6 +30,7 @@ pub use link::{Link, LinkInfo, Position, Way, XdpMode};
 pub use map::Map;
 pub use map_spec::{MapKind, MapSpec};
 pub use object::{Attached, ForeignMap, Object, maps_of};
+pub use parts::{CompiledPart, Part, compiled_parts};
 pub use program::{Program, ProgramKind, ProgramSpec};
 pub use run::{LiveEnd, LiveRun, TestResult, TestRun, XdpContext};
 pub use trace::{Iteration, Tracing};
@@ -42,10 +45,13 @@ mod command {
     pub(super) const MAP_GET_NEXT_KEY: libc::c_int = 4;
     pub(super) const PROG_LOAD: libc::c_int = 5;
     pub(super) const PROG_TEST_RUN: libc::c_int = 10;
+    pub(super) const PROG_GET_NEXT_ID: libc::c_int = 11;
     pub(super) const PROG_GET_FD_BY_ID: libc::c_int = 13;
     pub(super) const MAP_GET_FD_BY_ID: libc::c_int = 14;
     pub(super) const OBJ_GET_INFO_BY_FD: libc::c_int = 15;
     pub(super) const RAW_TRACEPOINT_OPEN: libc::c_int = 17;
+    pub(super) const BTF_LOAD: libc::c_int = 18;
+    pub(super) const BTF_GET_FD_BY_ID: libc::c_int = 19;
     pub(super) const LINK_CREATE: libc::c_int = 28;
     pub(super) const LINK_GET_FD_BY_ID: libc::c_int = 30;
     pub(super) const ITER_CREATE: libc::c_int = 33;

@@ -15,7 +15,8 @@ const VERSION: u8 = 1;
 /// Bytes of `struct btf_header` and of `struct btf_type`.
 const HEADER: usize = 24;
 const TYPE: usize = 12;
-/// `BTF_KIND_STRUCT`, `BTF_KIND_UNION`, `BTF_KIND_ENUM`, `BTF_KIND_FUNC`.
+/// `BTF_KIND_PTR`, `BTF_KIND_STRUCT`, `BTF_KIND_UNION`, `BTF_KIND_ENUM`, `BTF_KIND_FUNC`.
+const POINTER: u32 = 2;
 const STRUCTURE: u32 = 4;
 const UNION: u32 = 5;
 const ENUMERATION: u32 = 6;
@@ -54,7 +55,7 @@ impl Btf {
     }
 
     /// `None` when the bytes are none, or sections reach past their end.
-    fn new(bytes: Vec<u8>) -> Option<Self> {
+    pub(crate) fn new(bytes: Vec<u8>) -> Option<Self> {
         let header = bytes.get(..HEADER)?;
         let magic = u16::from_ne_bytes([header[0], header[1]]);
         if magic != MAGIC || header[2] != VERSION {
@@ -128,7 +129,8 @@ impl Btf {
         string.strip_prefix(name.as_bytes()).is_some_and(|rest| rest.first() == Some(&0))
     }
 
-    fn text(&self, offset: u32) -> String {
+    /// The string that begins so many bytes behind the first one.
+    pub(crate) fn text(&self, offset: u32) -> String {
         let name = self.string(offset).split(|byte| *byte == 0).next().unwrap_or_default();
         String::from_utf8_lossy(name).into_owned()
     }
@@ -137,6 +139,17 @@ impl Btf {
         let strings = &self.bytes[self.strings.start..self.strings.end];
         strings.get(offset as usize..).unwrap_or_default()
     }
+}
+
+/// A description with these strings, each of which ends in a zero, and the first of which is empty; and with a single type, a
+/// pointer to nothing in particular, as the kernel takes none without (`btf_parse_type_sec` in kernel/bpf/btf.c, Linux 6.18).
+pub(crate) fn with_strings(strings: &[u8]) -> Vec<u8> {
+    let types = [0, POINTER << 24, 0].map(u32::to_ne_bytes);
+    let [types_length, strings_length] = [TYPE, strings.len()].map(|length| length as u32);
+    let words =
+        [HEADER as u32, 0, types_length, types_length, strings_length].map(u32::to_ne_bytes);
+    let head = [&MAGIC.to_ne_bytes()[..], &[VERSION, 0], words.as_flattened()].concat();
+    [&head, types.as_flattened(), strings].concat()
 }
 
 /// How deep parts without a name are looked into.
@@ -214,6 +227,12 @@ mod tests {
         let btf = Btf::new(with_header(&types, b"\0one\0two\0")).unwrap();
         assert_eq!((btf.function("one"), btf.function("two")), (Some(7), Some(8)));
         assert_eq!((btf.function("on"), btf.function("twos")), (None, None));
+    }
+
+    #[test]
+    fn strings_are_read_back() {
+        let btf = Btf::new(with_strings(b"\0one\0two\0")).unwrap();
+        assert_eq!([0, 1, 5, 99].map(|at| btf.text(at)), ["", "one", "two", ""]);
     }
 
     #[test]

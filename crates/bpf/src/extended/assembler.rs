@@ -79,7 +79,24 @@ impl Assembler {
     /// # Errors
     /// When a jump's label was never placed.
     pub fn finish(self) -> Result<Vec<Instruction>, AssembleError> {
-        far::assemble(&self.program, &self.jumps, &self.labels)
+        Ok(self.finish_with(&[])?.0)
+    }
+
+    /// The same, and where these labels came to be: each one's index of an instruction.
+    ///
+    /// # Errors
+    /// When a jump's label was never placed.
+    ///
+    /// # Panics
+    /// If one of `labels` was never placed.
+    pub fn finish_with(
+        self,
+        labels: &[Label],
+    ) -> Result<(Vec<Instruction>, Vec<usize>), AssembleError> {
+        let (program, layout) = far::assemble(&self.program, &self.jumps, &self.labels)?;
+        let place =
+            |label: &Label| self.labels[label.0].expect("a label that is asked for is placed");
+        Ok((program, labels.iter().map(|label| layout.start(place(label))).collect()))
     }
 }
 
@@ -117,6 +134,20 @@ mod tests {
     fn distances_count_from_the_next_instruction() {
         assert_eq!((jump_over(0, false), jump_over(3, false)), (0, 3));
         assert_eq!((jump_over(0, true), jump_over(3, true)), (-1, -4));
+    }
+
+    #[test]
+    fn places_are_told_behind_jumps_that_grow() {
+        let mut assembler = Assembler::new();
+        let [first, far, end] = [(); 3].map(|()| assembler.label());
+        assembler.place(first);
+        assembler.jump_if(Test::Equal, R0, 1, end);
+        assembler.place(far);
+        assembler.extend(vec![Instruction::mov(R0, 0); 40_000]);
+        assembler.place(end);
+        let (program, places) = assembler.finish_with(&[far, end, first]).expect("placed");
+        // The jump became two instructions.
+        assert_eq!((program.len(), places), (40_002, vec![2, 40_002, 0]));
     }
 
     #[test]

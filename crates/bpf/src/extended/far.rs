@@ -3,12 +3,12 @@
 use super::assembler::{AssembleError, Label};
 use super::{Instruction, Test};
 
-/// The program with its jumps made to lead to their labels. `jumps` are in ascending order.
+/// The program with its jumps made to lead to their labels, and where its instructions came to be. `jumps` are in ascending order.
 pub(super) fn assemble(
     program: &[Instruction],
     jumps: &[(usize, Label)],
     labels: &[Option<usize>],
-) -> Result<Vec<Instruction>, AssembleError> {
+) -> Result<(Vec<Instruction>, Layout), AssembleError> {
     let target = |&(at, label): &(usize, Label)| {
         labels[label.0].map(|to| Jump { at, to, far: false }).ok_or(AssembleError::Unplaced { at })
     };
@@ -17,7 +17,7 @@ pub(super) fn assemble(
         let layout = Layout::new(program, &jumps);
         // What grows may put other targets out of reach; nothing ever shrinks.
         if !jumps.iter_mut().fold(false, |grown, jump| jump.lengthen(&layout) | grown) {
-            return Ok(write(program, &jumps, &layout));
+            return Ok((write(program, &jumps, &layout), layout));
         }
     }
 }
@@ -48,7 +48,7 @@ impl Jump {
 }
 
 /// Where each instruction as written is in the program as it becomes; and where that ends.
-struct Layout(Vec<usize>);
+pub(super) struct Layout(Vec<usize>);
 
 impl Layout {
     fn new(program: &[Instruction], jumps: &[Jump]) -> Self {
@@ -61,6 +61,11 @@ impl Layout {
         }
         starts.push(next);
         Self(starts)
+    }
+
+    /// Where the instruction at this index, or the program's end, came to be.
+    pub(super) fn start(&self, at: usize) -> usize {
+        self.0[at]
     }
 
     /// From behind the jump, whose last instruction is the one that goes far, to its target.

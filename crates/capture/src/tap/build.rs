@@ -234,7 +234,7 @@ impl<'a> Build<'a> {
         predicate: Option<&Predicate>,
     ) -> std::result::Result<Program, LoadError> {
         let doorbells: Vec<BorrowedFd<'_>> = shared.doorbells.iter().map(AsFd::as_fd).collect();
-        let instructions = program::assemble(&Plan {
+        let program = program::assemble(&Plan {
             hook,
             rings: shared.rings.as_fd(),
             geometry: shared.geometry,
@@ -247,11 +247,12 @@ impl<'a> Build<'a> {
             exclusive: self.config.exclusive,
             doorbells: &doorbells,
         });
-        let words: Vec<_> = instructions.iter().map(Instruction::encode).collect();
+        let words: Vec<_> = program.instructions.iter().map(Instruction::encode).collect();
         let spec = match hook {
             Hook::Xdp => ProgramSpec::new(ProgramKind::Xdp, &words, NAME).with_fragments(),
             Hook::Ingress | Hook::Egress => ProgramSpec::new(ProgramKind::Classifier, &words, NAME),
         };
+        let spec = spec.with_parts(&program.parts);
         let is_bound = self.driver.is_asked();
         Program::load(&if is_bound { spec.bound_to(self.place.link.index) } else { spec })
     }

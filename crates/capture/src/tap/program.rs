@@ -20,6 +20,7 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use linerate_bpf::extended::{
     Alu, Assembler, Hook, Instruction, Label, Predicate, Register, Size, Test, helper,
 };
+use linerate_sys::bpf::Part;
 use linerate_sys::tap_ring::{Geometry, layout};
 
 use super::driver::Driver;
@@ -102,8 +103,14 @@ const RING_NUMBER: i16 = -24;
 /// The record's flags, u32, where they are not the same for all packets.
 const FLAGS: i16 = -32;
 
+/// A program and its parts, which those who sample it know by their names (`profile/src/path/kernel.txt`).
+pub(crate) struct Assembled {
+    pub(crate) instructions: Vec<Instruction>,
+    pub(crate) parts: Vec<Part>,
+}
+
 /// The program for a plan.
-pub(crate) fn assemble(plan: &Plan<'_>) -> Vec<Instruction> {
+pub(crate) fn assemble(plan: &Plan<'_>) -> Assembled {
     let mut code = Assembler::new();
     let ends = Ends {
         foreign: code.label(),
@@ -112,20 +119,27 @@ pub(crate) fn assemble(plan: &Plan<'_>) -> Vec<Instruction> {
         stray: code.label(),
         done: code.label(),
     };
-    let mut writer = Writer { plan, code, ends };
+    let mut writer = Writer { plan, code, ends, parts: Vec::new() };
+    writer.begin("linerate_tap");
     writer.measure();
     writer.tell_owned();
     writer.site().ask_for_tag(&mut writer.code);
+    writer.begin("linerate_tap_filter");
     writer.filter();
+    writer.begin("linerate_tap");
     writer.find_ring();
     writer.find_room();
+    writer.begin("linerate_tap_stamp");
     writer.stamp();
+    writer.begin("linerate_tap");
     writer.describe();
+    writer.begin("linerate_tap_copy");
     writer.copy();
+    writer.begin("linerate_tap");
     writer.publish();
     writer.ring_doorbell();
     writer.end();
-    writer.code.finish().expect("every label is placed")
+    writer.finish()
 }
 
 /// What becomes of packets that are not captured, and the end of all.
@@ -142,9 +156,26 @@ struct Writer<'a> {
     plan: &'a Plan<'a>,
     code: Assembler,
     ends: Ends,
+    /// Where parts begin, and their names.
+    parts: Vec<(Label, &'static str)>,
 }
 
 impl Writer<'_> {
+    /// What follows is part of this.
+    fn begin(&mut self, part: &'static str) {
+        let label = self.code.label();
+        self.code.place(label);
+        self.parts.push((label, part));
+    }
+
+    fn finish(self) -> Assembled {
+        let (labels, names): (Vec<_>, Vec<_>) = self.parts.into_iter().unzip();
+        let (instructions, places) = self.code.finish_with(&labels).expect("every label is placed");
+        let parts = places.into_iter().zip(names);
+        let parts = parts.map(|(instruction, name)| Part { instruction, name }).collect();
+        Assembled { instructions, parts }
+    }
+
     fn is_xdp(&self) -> bool {
         self.plan.hook == Hook::Xdp
     }

@@ -11,6 +11,7 @@ use linerate_sys::{task, xsk};
 use serde::Serialize;
 
 use crate::drops::{SocketCounters, SocketCounts};
+use crate::symbols::TAP;
 
 /// Where a capture's packets wait for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -81,9 +82,6 @@ pub struct Watcher {
     sockets: Option<SocketCounters>,
     taps: HashMap<u32, WatchedRings>,
 }
-
-/// What the rings of a tap are called (`capture/src/tap`).
-const TAP: &str = "linerate_tap";
 
 /// `ETH_P_ALL` and the like; a socket of none only sends.
 const NONE: u16 = 0;

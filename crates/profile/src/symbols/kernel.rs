@@ -3,6 +3,7 @@
 use std::fs;
 
 use linerate_base::{Error, ErrorKind, Result};
+use linerate_sys::bpf::compiled_parts;
 
 /// Where the kernel lists them.
 const LIST: &str = "/proc/kallsyms";
@@ -22,6 +23,9 @@ struct Symbol {
     name: Box<str>,
 }
 
+/// What the programs of a tap are called (`capture/src/tap`).
+pub(crate) const TAP: &str = "linerate_tap";
+
 /// The list has no sizes. Behind the kernel's own code, a function is not taken to be longer than this.
 const LONGEST: u64 = 64 << 10;
 
@@ -33,10 +37,20 @@ impl KernelSymbols {
     pub fn read() -> Result<Self> {
         let asked = || format!("read the kernel's symbols from {LIST}");
         let text = fs::read_to_string(LIST).map_err(|e| Error::system(asked(), e))?;
-        Self::parse(&text).ok_or_else(|| {
+        let symbols = Self::parse(&text).ok_or_else(|| {
             Error::new(ErrorKind::Permission, asked(), "their addresses are hidden")
                 .advise("`sysctl kernel.kptr_restrict=0`, or CAP_SYSLOG, shows them")
-        })
+        })?;
+        // Without CAP_SYS_ADMIN a tap's program is one piece.
+        let parts = compiled_parts(TAP).unwrap_or_default().into_iter();
+        Ok(symbols.and(parts.map(|part| Symbol { address: part.address, name: part.name.into() })))
+    }
+
+    /// With these, which come before others at the same address.
+    fn and(mut self, more: impl IntoIterator<Item = Symbol>) -> Self {
+        self.symbols.extend(more);
+        self.symbols.sort_by_key(|symbol| symbol.address);
+        self
     }
 
     /// `None` when all addresses are hidden, or there is none.
@@ -95,6 +109,22 @@ ffffffffc0200000 t bpf_prog_6deef7357e7b4530_linerate_tap\t[bpf]
         assert_eq!(name(0xffff_ffff_c010_0000), None);
         assert!(name(0xffff_ffff_c020_0010).unwrap().ends_with("_linerate_tap"));
         assert_eq!(name(0x1000), None);
+    }
+
+    #[test]
+    fn parts_of_a_program_are_named() {
+        let part =
+            |at: u64, name: &str| Symbol { address: 0xffff_ffff_c020_0000 + at, name: name.into() };
+        let parts = [
+            part(0, "linerate_tap"),
+            part(0x40, "linerate_tap_filter"),
+            part(0x90, "linerate_tap"),
+        ];
+        let symbols = KernelSymbols::parse(SOME).unwrap().and(parts);
+        let names =
+            [0, 0x3f, 0x40, 0x8f, 0x90].map(|at| symbols.name(0xffff_ffff_c020_0000 + at).unwrap());
+        let (whole, filter) = ("linerate_tap", "linerate_tap_filter");
+        assert_eq!(names, [whole, whole, filter, filter, whole]);
     }
 
     #[test]

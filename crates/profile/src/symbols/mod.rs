@@ -4,4 +4,5 @@ mod kernel;
 mod user;
 
 pub use kernel::KernelSymbols;
+pub(crate) use kernel::TAP;
 pub use user::UserSymbols;

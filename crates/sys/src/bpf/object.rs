@@ -20,12 +20,12 @@ pub enum Object {
     Link(u32),
 }
 
-/// The part of `union bpf_attr` that the commands ending in `_GET_FD_BY_ID` take.
+/// The part of `union bpf_attr` that the commands ending in `_GET_FD_BY_ID` and `_GET_NEXT_ID` take.
 #[repr(C)]
-struct Attributes {
-    id: u32,
-    next_id: u32,
-    open_flags: u32,
+pub(super) struct Attributes {
+    pub(super) id: u32,
+    pub(super) next_id: u32,
+    pub(super) open_flags: u32,
 }
 
 /// A map of another process.

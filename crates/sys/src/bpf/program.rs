@@ -5,6 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use linerate_base::{Error, Result};
 
+use super::parts::{Part, PartDescriptions};
 use super::verifier::{LoadError, Log};
 use super::{bpf_descriptor, command, object_name};
 use crate::capability::{self, Capability};
@@ -57,6 +58,7 @@ pub struct ProgramSpec<'a> {
     flags: u32,
     interface: u32,
     function: u32,
+    parts: &'a [Part],
 }
 
 /// Flags of `BPF_PROG_LOAD`.
@@ -67,7 +69,15 @@ impl<'a> ProgramSpec<'a> {
     /// A program of encoded instructions (8 bytes each, in memory order). Its name is for those who
     /// list programs: 15 bytes at most, letters, digits, `_` and `.`.
     pub fn new(kind: ProgramKind, instructions: &'a [u64], name: &'a str) -> Self {
-        Self { kind, instructions, name, flags: 0, interface: 0, function: 0 }
+        Self { kind, instructions, name, flags: 0, interface: 0, function: 0, parts: &[] }
+    }
+
+    /// A program of these parts, the first of which begins with the program: by them, those who sample it can tell what it
+    /// was doing ([`compiled_parts`](super::compiled_parts)).
+    #[must_use]
+    pub fn with_parts(mut self, parts: &'a [Part]) -> Self {
+        self.parts = parts;
+        self
     }
 
     /// An XDP program that knows that a packet may lie in several buffers.
@@ -141,12 +151,19 @@ struct LoadAttributes {
     name: [u8; 16],
     prog_ifindex: u32,
     expected_attach_type: u32,
-    /// Descriptions of the program's own types, of which there are none.
-    own_types: [u32; 9],
+    prog_btf_fd: u32,
+    func_info_rec_size: u32,
+    func_info: u64,
+    func_info_cnt: u32,
+    line_info_rec_size: u32,
+    line_info: u64,
+    line_info_cnt: u32,
     attach_btf_id: u32,
     attach_prog_fd: u32,
+    core_relo_cnt: u32,
 }
 
+const _: () = assert!(offset_of!(LoadAttributes, line_info) == 96);
 const _: () = assert!(offset_of!(LoadAttributes, attach_btf_id) == 108);
 
 /// How often a program is handed over that the verifier does not look at to the end because a signal comes
@@ -168,6 +185,8 @@ impl ProgramSpec<'_> {
     }
 
     fn submit(&self, mut log: Option<&mut Log>) -> io::Result<OwnedFd> {
+        // A kernel that takes no descriptions takes the program all the same.
+        let parts = PartDescriptions::of(self.parts).unwrap_or_default();
         let mut attributes = LoadAttributes {
             prog_type: self.kind as u32,
             insn_cnt: self.instructions.len() as u32,
@@ -181,13 +200,21 @@ impl ProgramSpec<'_> {
             name: object_name(self.name),
             prog_ifindex: self.interface,
             expected_attach_type: self.kind.expected_attach_type(),
-            own_types: [0; 9],
+            prog_btf_fd: parts.types(),
+            func_info_rec_size: 0,
+            func_info: 0,
+            func_info_cnt: 0,
+            line_info_rec_size: PartDescriptions::RECORD,
+            line_info: parts.lines().as_ptr() as u64,
+            line_info_cnt: parts.lines().len() as u32,
             attach_btf_id: self.function,
             attach_prog_fd: 0,
+            core_relo_cnt: 0,
         };
         let mut load = || {
             // SAFETY: the attributes are those of BPF_PROG_LOAD; the instructions are borrowed during
-            // the call, the licence is a C string, the log's buffer is ours and has the given size.
+            // the call, as are the descriptions of its parts; the licence is a C string, the log's buffer is ours and has the
+            // given size.
             unsafe { bpf_descriptor(command::PROG_LOAD, &mut attributes) }
         };
         for _ in 1..TRIES {

@@ -1,6 +1,10 @@
 //! Programs, maps and links by their numbers.
 
-use linerate_sys::bpf::{Attached, Link, Map, MapSpec, Object, Position, Way};
+use linerate_lab::need;
+use linerate_sys::bpf::{
+    Attached, Link, Map, MapSpec, Object, Part, Position, Program, ProgramKind, ProgramSpec, Way,
+    compiled_parts,
+};
 
 use crate::support::*;
 
@@ -27,4 +31,22 @@ fn objects_are_there_while_somebody_holds_them() {
     {
         std::thread::yield_now();
     }
+}
+
+#[test]
+fn parts_of_a_loaded_program_are_told_in_their_order() {
+    if !need::root() {
+        return;
+    }
+    const NAME: &str = "test_parts";
+    let words = returning(XDP_PASS);
+    let parts = [Part { instruction: 0, name: "verdict" }, Part { instruction: 1, name: "end" }];
+    let spec = ProgramSpec::new(ProgramKind::Xdp, &words, NAME).with_parts(&parts);
+    let program = Program::load(&spec).unwrap_or_else(|e| panic!("{e}"));
+    let told = compiled_parts(NAME).unwrap();
+    let names: Vec<_> = told.iter().map(|part| part.name.as_str()).collect();
+    assert_eq!(names, ["verdict", "end"]);
+    assert!(told[0].address < told[1].address, "{told:?}");
+    assert_eq!(compiled_parts("test_part").unwrap(), []);
+    drop(program);
 }

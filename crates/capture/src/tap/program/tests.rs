@@ -59,11 +59,13 @@ impl Bench {
             doorbells,
         };
         change(&mut plan);
-        let words: Vec<_> = assemble(&plan).iter().map(Instruction::encode).collect();
+        let assembled = assemble(&plan);
+        let words: Vec<_> = assembled.instructions.iter().map(Instruction::encode).collect();
         let spec = match plan.hook {
             Hook::Xdp => ProgramSpec::new(ProgramKind::Xdp, &words, "test").with_fragments(),
             _ => ProgramSpec::new(ProgramKind::Classifier, &words, "test"),
         };
+        let spec = spec.with_parts(&assembled.parts);
         let spec = if plan.driver.is_asked() { spec.bound_to(self.interface) } else { spec };
         Program::load(&spec).unwrap_or_else(|e| panic!("{e}"))
     }

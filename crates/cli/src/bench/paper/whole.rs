@@ -78,9 +78,9 @@ pub(super) fn run(conditions: &Conditions) -> Result<Findings> {
     Findings::of(EXPERIMENT, rows, &WHOLE)
         .remark(
             "Found by samples, up to 997 a second of each processor, while packets come as fast as they can be sent, with a filter of \
-             which each takes 21 instructions. Cycles are those of the time-stamp counter. The filter in a tap is part of \
-             its program, and cannot be told from its other work; nor can its copy of packets of up to 128 bytes. The \
-             paper's host had no other stack on the way than the driver's.",
+             which each takes 21 instructions. Cycles are those of the time-stamp counter. A tap has its filter compiled into its \
+             program, whose parts are told apart by their addresses. The paper's host had no other stack on the way than \
+             the driver's.",
         )
         .chart(ours, "Bars of what a packet costs by each back end, by component")?
         .chart(theirs, "Bars of what a packet cost in the paper, before and after, by component")
