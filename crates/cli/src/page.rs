@@ -1,6 +1,7 @@
 //! Self-contained pages: everything is in the file, and nothing is fetched from elsewhere.
 
 use std::fmt::Write as _;
+use std::fs::File;
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -55,6 +56,13 @@ impl Page {
         self.body.push_str("</table></div>\n");
     }
 
+    /// A table that is folded away until somebody wants to see it.
+    pub(crate) fn folded(&mut self, summary: &str, heads: &[&str], rows: &[Vec<String>]) {
+        let _ = writeln!(self.body, "<details><summary>{}</summary>", escaped(summary));
+        self.table(heads, rows);
+        self.body.push_str("</details>\n");
+    }
+
     fn cell(&mut self, kind: &str, text: &str) {
         let _ = write!(self.body, "<{kind}>{}</{kind}>", escaped(text));
     }
@@ -75,9 +83,21 @@ impl Page {
     /// # Errors
     /// When the file cannot be written.
     pub(crate) fn write(self, file: &Path) -> Result<()> {
-        let asked = || format!("write the page {}", file.display());
-        std::fs::write(file, self.finish()).with_context(asked)
+        std::fs::write(file, self.finish()).with_context(|| asked(file))
     }
+}
+
+/// Makes the file, empty where it is not there yet: what it is for may take long, and is not to be in vain.
+///
+/// # Errors
+/// When it cannot be written.
+pub(crate) fn check(file: &Path) -> Result<()> {
+    let opened = File::options().append(true).create(true).open(file);
+    opened.map(drop).with_context(|| asked(file))
+}
+
+fn asked(file: &Path) -> String {
+    format!("write the page {}", file.display())
 }
 
 /// Text between tags and in attributes.

@@ -162,6 +162,8 @@ pub struct Load {
     pub user: f64,
     /// In the kernel, for processes or for what comes.
     pub kernel: f64,
+    /// Of the latter, what was done for packets that come, whoever was interrupted for them.
+    pub receiving: f64,
 }
 
 /// Tells what stacks mean.
@@ -222,11 +224,14 @@ impl Classifier {
         let (mut load, unit) = (Load::default(), samples.unit() * 1e-9);
         for (stack, weight) in samples.stacks.iter().filter(|(stack, _)| stack.cpu == cpu) {
             let seconds = *weight as f64 * unit;
-            let is_idle = stack.process == 0 && self.classify(stack, &[]) == Verdict::Elsewhere;
-            match stack.kernel.is_empty() {
-                _ if is_idle => {}
-                true => load.user += seconds,
-                false => load.kernel += seconds,
+            match self.classify(stack, &[]) {
+                Verdict::Elsewhere if stack.process == 0 => {}
+                _ if stack.kernel.is_empty() => load.user += seconds,
+                Verdict::Elsewhere => load.kernel += seconds,
+                Verdict::On(_) => {
+                    load.kernel += seconds;
+                    load.receiving += seconds;
+                }
             }
         }
         load
@@ -328,6 +333,7 @@ ffffffff8100f000 T _etext
         // Of nanoseconds.
         assert!((load.user * 1e9 - 24.0).abs() < 1e-6, "{load:?}");
         assert!((load.kernel * 1e9 - 42.0).abs() < 1e-6, "{load:?}");
+        assert!((load.receiving * 1e9 - 4.0).abs() < 1e-6, "{load:?}");
         assert_eq!(classifier.load(&samples, 7), Load::default());
     }
 

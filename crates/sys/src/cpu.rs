@@ -28,14 +28,24 @@ pub fn allowed() -> Result<Vec<usize>> {
 /// # Errors
 /// When there is no such core, or the process may not use it.
 pub fn pin(core: usize) -> Result<()> {
-    let asked = || format!("pin a thread to core {core}");
-    if core >= libc::CPU_SETSIZE as usize {
+    keep_on(&[core])
+}
+
+/// Keeps the calling thread, and those that it starts, on these cores from now on.
+///
+/// # Errors
+/// When one of them is no core, or the process may use none of them.
+pub fn keep_on(cores: &[usize]) -> Result<()> {
+    let asked = || format!("keep a thread on the cores {cores:?}");
+    if cores.iter().any(|core| *core >= libc::CPU_SETSIZE as usize) {
         return Err(Error::new(ErrorKind::Invalid, asked(), "no such core"));
     }
     // SAFETY: a cpu_set_t is plain bits; all zeroes is the empty set.
     let mut set: libc::cpu_set_t = unsafe { zeroed() };
-    // SAFETY: `core` is an index within the set, as checked above.
-    unsafe { libc::CPU_SET(core, &mut set) };
+    for core in cores {
+        // SAFETY: `core` is an index within the set, as checked above.
+        unsafe { libc::CPU_SET(*core, &mut set) };
+    }
     // SAFETY: 0 is the calling thread, and the set is valid for its size during the call.
     let result = unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &set) };
     if result == 0 { Ok(()) } else { Err(Error::system(asked(), io::Error::last_os_error())) }

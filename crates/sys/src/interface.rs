@@ -172,6 +172,7 @@ fn absent(which: &str, error: Error) -> Error {
 
 fn not_found(which: &str) -> Error {
     Error::new(ErrorKind::NotFound, format!("find the interface {which}"), "there is none")
+        .advise("`linerate interfaces` lists them")
 }
 
 /// Adds what the list of links leaves out. An interface that went away meanwhile is kept as it

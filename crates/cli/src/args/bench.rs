@@ -1,5 +1,6 @@
 use std::path::PathBuf;
 
+use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 
 /// Time us and the programs people use now, in one run on this machine.
@@ -20,7 +21,8 @@ pub(crate) struct BenchArgs {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Only subjects whose name contains this text, and those that they are compared with.
+    /// Only subjects whose name contains this text, and those that they are compared with; of `bench paper`, experiments.
+    /// May be given several times.
     #[arg(long, value_name = "TEXT")]
     pub(crate) only: Vec<String>,
 
@@ -80,6 +82,21 @@ impl BenchArgs {
     /// How often each subject is timed.
     pub(crate) fn repeats(&self) -> usize {
         if self.quick { 3 } else { 7 }
+    }
+
+    /// Looks whether `--only` names something: of benches that take long, one wants to know before.
+    ///
+    /// # Errors
+    /// When one of its texts is in none of these names.
+    pub(crate) fn check_only<N: AsRef<str>>(
+        &self,
+        names: impl IntoIterator<Item = N>,
+    ) -> Result<()> {
+        let mut names: Vec<_> = names.into_iter().map(|name| name.as_ref().to_owned()).collect();
+        names.dedup();
+        let is_named = |text: &&String| names.iter().any(|name| name.contains(*text));
+        let wrong = self.only.iter().find(|text| !is_named(text));
+        wrong.map_or(Ok(()), |text| bail!("--only {text} names none of: {}", names.join("; ")))
     }
 
     /// True for a subject that `--only` names, and for all without it.

@@ -29,7 +29,8 @@ Examples:
   linerate doctor -i eth0 --for 1m
   linerate doctor --json | jq '.findings[].cause'
 
-Packets for other hosts, which captures see and the host's stack throws away, are a note and no loss: at a
-mirror port that is how it should be.
+Packets for other hosts, which captures see and the host's stack throws away, are a note and no
+loss: at a mirror port that is how it should be.
 
-Exit status: 0 nothing was lost, 3 packets were lost. SIGINT ends it early, with what was seen so far.";
+Exit status: 0 nothing was lost, 3 packets were lost. SIGINT ends it early, with what was seen so
+far.";

@@ -55,5 +55,5 @@ Examples:
   linerate profile -i eth0 --json > before.json
   linerate profile --compare before.json after.json
 
-Where the processor's cycles cannot be counted, as in most virtual machines, samples are taken by a timer,
-and cycles are those of the time-stamp counter.";
+Where the processor's cycles cannot be counted, as in most virtual machines, samples are taken
+by a timer, and cycles are those of the time-stamp counter.";

@@ -14,10 +14,15 @@ use super::row::{Row, compare};
 use super::runner::{Subject, measure, seconds};
 use crate::args::BenchArgs;
 
+/// Ours, timed in this process; and the program whose memory is told.
+const OURS: &str = "linerate";
+const MEMORY: &str = "linerate filter";
+
 /// Past these many hosts libpcap takes minutes and more.
 const LIBPCAP_GIVES_UP: usize = 1000;
 
 pub(super) fn run(args: &BenchArgs) -> Result<Vec<Row>> {
+    args.check_only([OURS, MEMORY, "libpcap"])?;
     let cases: &[usize] = if args.quick { &[200, 400] } else { &[200, 400, 1000, 10_000] };
     let mut rows = Vec::new();
     // Memory, ours, and libpcap's for those that it can do.
@@ -57,7 +62,7 @@ fn time(
     let peer = libpcap.map_or("libpcap".into(), |l| short_version(&l.version()));
     let contender = libpcap.filter(|_| hosts <= LIBPCAP_GIVES_UP);
     let mut subjects = vec![Subject {
-        name: "linerate".into(),
+        name: OURS.into(),
         run: Some(Box::new(|| seconds(|| ours(expression)).map(milliseconds))),
     }];
     if hosts <= LIBPCAP_GIVES_UP {
@@ -116,7 +121,7 @@ fn memory(args: &BenchArgs, hosts: usize, progress: &mut Progress) -> Result<Vec
         command.args(["filter", "-ddd", "-F"]).arg(file.path());
         peak(command)
     };
-    let subject = Subject { name: "linerate filter".into(), run: Some(Box::new(linerate)) };
+    let subject = Subject { name: MEMORY.into(), run: Some(Box::new(linerate)) };
     let results = measure(&case, vec![subject], args.repeats(), progress)?;
     Ok(compare("compile", &case, "MB", "", &results))
 }

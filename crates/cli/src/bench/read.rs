@@ -15,6 +15,7 @@ use super::row::{Row, compare};
 use super::runner::{Subject, measure, seconds};
 use crate::args::BenchArgs;
 
+const OURS: &str = "linerate read --count";
 /// What it is compared with.
 const PEER: &str = "tcpdump -r --count";
 
@@ -27,6 +28,7 @@ const CASES: &[(&str, &[usize])] = &[
 ];
 
 pub(super) fn run(args: &BenchArgs) -> Result<Vec<Row>> {
+    args.check_only([OURS, PEER])?;
     let bytes: u64 = if args.quick { 100_000_000 } else { 1_000_000_000 };
     let mut rows = Vec::new();
     let progress = &mut Progress::new(2 * CASES.len());
@@ -50,10 +52,7 @@ fn subjects(file: &Path) -> Vec<Subject<'_>> {
         let run = move || seconds(|| agree(&counts, count(command(file)?)?));
         Subject { name: name.into(), run: installed.then(|| Box::new(run) as _) }
     };
-    vec![
-        subject("linerate read --count", linerate, true),
-        subject(PEER, tcpdump, tcpdump_is_installed()),
-    ]
+    vec![subject(OURS, linerate, true), subject(PEER, tcpdump, tcpdump_is_installed())]
 }
 
 fn linerate(file: &Path) -> Result<Command> {

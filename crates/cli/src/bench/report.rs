@@ -20,7 +20,7 @@ pub(crate) fn print(rows: &[Row], json: bool) -> Result<()> {
 ///
 /// # Errors
 /// None that can be expected.
-pub(crate) fn lines(rows: &[Row]) -> Result<String> {
+pub(crate) fn lines<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Result<String> {
     let mut text = String::new();
     for row in rows {
         text += &serde_json::to_string(row)?;

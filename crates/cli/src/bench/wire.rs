@@ -44,13 +44,13 @@ pub(super) fn drop_all(host: &Host) -> Result<Link> {
     Ok(host.run(|| Link::xdp(&program, host.interface_index(), XdpMode::Native))?)
 }
 
-/// Starts a program on a core: a child has its cores from the thread that starts it.
+/// Starts a program on these cores: a child has its cores from the thread that starts it.
 ///
 /// # Errors
 /// When the program cannot be started.
-pub(super) fn start_on(core: usize, command: Command) -> Result<Child> {
+pub(super) fn start_on(cores: &[usize], command: Command) -> Result<Child> {
     let start = || {
-        cpu::pin(core)?;
+        cpu::keep_on(cores)?;
         Child::start(command)
     };
     let child = thread::scope(|scope| scope.spawn(start).join());

@@ -11,7 +11,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use linerate::base::ErrorKind;
+use linerate::base::{Error, ErrorKind};
 use linerate::capture::Interrupt;
 use linerate::profile::cost::Cost;
 use linerate::profile::counters::{Snapshot, Watcher};
@@ -33,6 +33,9 @@ pub(super) fn run(args: &ProfileArgs) -> Result<Outcome> {
     if let [before, after] = args.compare.as_slice() {
         output::text(report::compare(&read(before)?, &read(after)?))?;
         return Ok(Outcome::Success);
+    }
+    if let Some(file) = &args.html {
+        crate::page::check(file)?;
     }
     let requests = Requests::default();
     let interrupt = Interrupt::new()?;
@@ -161,6 +164,15 @@ fn watch(
     })
 }
 
+fn no_process(process: u32, error: io::Error) -> Error {
+    let asked = format!("look at the process {process}");
+    match error.kind() {
+        io::ErrorKind::NotFound => Error::new(ErrorKind::NotFound, asked, "there is none")
+            .advise("`pgrep -a tcpdump` tells the numbers of all that run tcpdump"),
+        _ => Error::system(asked, error),
+    }
+}
+
 /// Whose packets are looked at.
 enum Subject {
     /// A capture of this process.
@@ -173,7 +185,7 @@ impl Subject {
     fn begin(args: &ProfileArgs, interrupt: Interrupt) -> Result<Self> {
         match (args.pid, &args.interface) {
             (Some(process), interface) => {
-                task::used(process).with_context(|| format!("look at the process {process}"))?;
+                task::used(process).map_err(|error| no_process(process, error))?;
                 Ok(Self::Process { process, interface: interface.clone() })
             }
             (None, interface) => {

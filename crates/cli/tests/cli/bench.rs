@@ -77,6 +77,73 @@ fn an_experiment_that_is_not_there_is_refused_with_the_names_of_all() {
 }
 
 #[test]
+fn what_no_bench_has_is_refused_before_anything_is_measured() {
+    for (bench, some) in [
+        ("compile", "libpcap"),
+        ("filter", "native"),
+        ("sets", "one by one"),
+        ("read", "tcpdump"),
+        ("capture", "linerate tap"),
+        ("send", "pacing"),
+        ("scan", "answers"),
+        ("dns", "linerate"),
+        ("disk", "linerate exclusive"),
+        ("tcp", "mirror"),
+        ("profile", "timestamps"),
+        ("paper", "P2.test3"),
+    ] {
+        let done = linerate(["bench", bench, "--only", some, "--only", "nobody"]);
+        assert_eq!(done.code(), 1, "{bench}: {done:?}");
+        let (refused, names) = done.stderr.split_once("--only nobody names none of: ").unwrap();
+        assert!(!refused.contains('%') && names.contains(some), "{bench}: {done:?}");
+    }
+}
+
+#[test]
+fn a_bench_says_what_there_is_and_what_it_is_about() {
+    let help = linerate(["bench", "--help"]).success().stdout;
+    let names =
+        ["compile", "filter", "sets", "read", "capture", "send", "scan", "dns", "disk", "tcp"];
+    for name in names.into_iter().chain(["profile", "paper"]) {
+        assert!(help.contains(&format!("- {name}: ")), "{name} in {help}");
+    }
+    let done = linerate(["bench", "no-such-bench"]);
+    assert_eq!(done.code(), 2, "{done:?}");
+    assert!(done.stderr.contains("[possible values: compile, "), "{done:?}");
+}
+
+#[test]
+fn a_page_that_cannot_be_written_is_told_before_experiments_are_made() {
+    for (flag, place) in [("--html", "/no-such-folder/paper.html"), ("--save", "/dev/null/runs")] {
+        let done = linerate(["bench", "paper", "--quick", "--only", "P1.fig4", flag, place]);
+        assert_eq!(done.code(), 1, "{done:?}");
+        assert!(done.stderr.contains(place) && !done.stderr.contains("0 %"), "{done:?}");
+    }
+}
+
+#[test]
+fn small_benches_have_one_form_of_output() {
+    for (bench, baseline) in [("filter", "libpcap's interpreter"), ("read", "tcpdump -r --count")] {
+        let arguments = ["bench", bench, "--quick", "--json", "--only", baseline];
+        let done = linerate(arguments).success();
+        let rows: Vec<serde_json::Value> =
+            done.stdout.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+        assert!(!rows.is_empty(), "{done:?}");
+        for row in rows {
+            assert_eq!((&row["experiment"], &row["subject"]), (&bench.into(), &baseline.into()));
+            // Without libpcap and tcpdump they are missing.
+            if let Some(value) = row["value"].as_f64() {
+                let spread = row["spread"].as_array().expect("two ends");
+                assert!(spread[0].as_f64() <= Some(value) && Some(value) <= spread[1].as_f64());
+                assert_eq!((&row["ratio"], &row["confidence"]), (&1.0.into(), &0.75.into()));
+            }
+        }
+        // How far it is, and how long it will still take.
+        assert!(done.stderr.contains("linerate: 0 %: "), "{done:?}");
+    }
+}
+
+#[test]
 fn connections_are_counted_by_the_kernels_sockets_and_by_ours() {
     if !need::root() {
         return;

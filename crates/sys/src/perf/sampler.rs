@@ -99,6 +99,7 @@ fn open(attributes: &mut Attributes, target: Target) -> io::Result<OwnedFd> {
 fn refused(error: io::Error, target: Target) -> Error {
     let whom = match target {
         Target::Cpu(cpu) => format!("processor {cpu}"),
+        Target::Thread(0) => "this thread".to_owned(),
         Target::Thread(thread) => format!("the thread {thread}"),
     };
     let error = Error::system(format!("sample {whom}"), error);

@@ -32,6 +32,7 @@ pub(super) use tables::add_settings;
 pub(super) const INTERFACE: &str = "wire0";
 
 pub(super) fn run(args: &BenchArgs) -> Result<Vec<Row>> {
+    args.check_only(subject::all().iter().map(|subject| &subject.name))?;
     let effort = Effort::new(args.quick);
     let stage = Stage::new()?;
     let subjects = available(&stage, args);

@@ -5,10 +5,11 @@ use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use linerate::lab::traffic::live::{Frame, Load, Report, Sender};
 use linerate::lab::{Child, Host, Lab};
 use linerate::sys::bpf::Link;
+use linerate::sys::cpu;
 use tempfile::NamedTempFile;
 
 use super::memory;
@@ -19,8 +20,10 @@ use crate::output;
 /// Where everything happens.
 pub(in crate::bench) struct Stage {
     lab: Lab,
-    sender_core: usize,
-    consumer_core: usize,
+    /// Cores that send, and that receive in the kernel.
+    senders: Vec<usize>,
+    /// Those of the subject's program.
+    consumers: Vec<usize>,
 }
 
 /// A subject that is receiving.
@@ -61,8 +64,19 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 impl Stage {
     pub(in crate::bench) fn new() -> Result<Self> {
-        let (sender_core, consumer_core) = wire::cores()?;
-        Ok(Self { lab: wire::pair(1)?, sender_core, consumer_core })
+        let (sender, consumer) = wire::cores()?;
+        Ok(Self { lab: wire::pair(1)?, senders: vec![sender], consumers: vec![consumer] })
+    }
+
+    /// One where each of so many cores, by a queue of its own, sends, receives and captures.
+    ///
+    /// # Errors
+    /// When there are fewer.
+    pub(in crate::bench) fn shared(count: usize) -> Result<Self> {
+        let mut cores = cpu::allowed()?;
+        ensure!(count <= cores.len(), "{count} cores are asked for, {} are there", cores.len());
+        cores.truncate(count);
+        Ok(Self { lab: wire::pair(count as u32)?, senders: cores.clone(), consumers: cores })
     }
 
     pub(in crate::bench) fn lab(&self) -> &Lab {
@@ -92,7 +106,7 @@ impl Stage {
         command.args(&capture.line[1..]).stdin(Stdio::null());
         let says = said.reopen()?;
         command.stdout(says.try_clone()?).stderr(says);
-        let child = wire::start_on(self.consumer_core, command)?;
+        let child = wire::start_on(&self.consumers, command)?;
         let mut running = Running { capture, child, said, used: Duration::ZERO };
         running.wait_until_begun()?;
         running.used = running.processor_time()?;
@@ -113,7 +127,7 @@ impl Session<'_> {
         limit: Duration,
     ) -> Result<Report> {
         let (a, b) = (self.stage.lab.host("a"), self.stage.lab.host("b"));
-        let cores = vec![self.stage.sender_core];
+        let cores = self.stage.senders.clone();
         let load = Load { rate, limit, cores, ..Load::new(Frame::mirrored(a, b, size), count) };
         let report = Sender::start(a, b, &load)?.finish()?;
         self.sent += report.packets;

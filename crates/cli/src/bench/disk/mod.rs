@@ -14,6 +14,7 @@ mod sequential;
 mod subject;
 pub(super) mod trial;
 
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -53,6 +54,7 @@ struct Results {
 }
 
 pub(super) fn run(args: &BenchArgs) -> Result<Vec<Row>> {
+    args.check_only(subject::all(Path::new("")).iter().map(|subject| &subject.name))?;
     let scratch = Scratch::new(args.dir.as_deref(), LEAST)?;
     let time = Duration::from_secs(if args.quick { 5 } else { 15 });
     if args.quick {

@@ -33,8 +33,9 @@ struct Trial {
 
 pub(super) fn run(args: &BenchArgs) -> Result<Vec<Row>> {
     let (repeats, names, seconds) = if args.quick { (1, 300_000, 1) } else { (5, 2_000_000, 3) };
-    let ground = Ground::new()?;
     let mut subjects = subject::all();
+    args.check_only(subjects.iter().map(|subject| &subject.name))?;
+    let ground = Ground::new()?;
     subjects.retain(|subject| args.wants(&subject.name));
     let folder = subject::folder(names)?;
     let mut progress = Progress::new(subjects.len());

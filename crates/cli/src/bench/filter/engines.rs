@@ -17,7 +17,8 @@ pub(in crate::bench) const VECTOR: &str = "vector";
 
 const REFERENCE: &str = "reference";
 const SCALAR: &str = "scalar";
-const NATIVE: &str = "native";
+/// Machine code made for the filter, packet by packet.
+pub(in crate::bench) const NATIVE: &str = "native";
 
 /// What the runners are called.
 pub(in crate::bench) fn names() -> impl Iterator<Item = String> {

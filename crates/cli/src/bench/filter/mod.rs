@@ -32,6 +32,7 @@ use packets::{Packets, Place, Traffic};
 const BATCH: usize = 1024;
 
 pub(super) fn run(args: &BenchArgs) -> Result<Vec<Row>> {
+    args.check_only(engines::names().chain([KERNEL, FRAGMENT].map(String::from)))?;
     let libpcap = Libpcap::load().ok();
     let cases = filters::all();
     let effort = Effort::new(args.quick, args.repeats());

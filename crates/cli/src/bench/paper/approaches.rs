@@ -5,12 +5,13 @@ use anyhow::Result;
 use super::findings::{Figures, Findings, by_case};
 use super::{Conditions, figures};
 use crate::bench::capture::can_begin;
-use crate::bench::capture::measure::all;
+use crate::bench::capture::measure::{Effort, all};
 use crate::bench::capture::stage::Stage;
 use crate::bench::capture::subject::{Subject, ours, tcpdump_with};
 use crate::bench::progress::Progress;
 use crate::bench::row::{Row, compare};
 use crate::bench::runner::Samples;
+use crate::bench::search::Bracket;
 use crate::chart::{Axis, Line, Scale, lines};
 
 const EXPERIMENT: &str = "P4.table1";
@@ -71,28 +72,44 @@ pub(super) fn limits(
     baseline: &str,
 ) -> Result<Vec<Row>> {
     let stage = Stage::new()?;
-    let mut effort = conditions.effort(buffer);
-    effort.repeats = 1;
     subjects.retain(|subject| can_begin(&stage, subject));
     let progress = &mut Progress::new(sizes.len() * 2 * subjects.len());
     let mut rows = Vec::new();
     for size in sizes {
-        let results = all(&stage, &subjects, *size, &effort, progress)?;
-        let found = subjects
-            .iter()
-            .zip(&results)
-            .filter_map(|(subject, results)| Some((subject, results.limit?)));
-        let figures: Figures = found
-            .clone()
-            .map(|(subject, limit)| (subject.name.clone(), Some(Samples::new(vec![limit.passed]))))
-            .collect();
-        let mut table = compare(EXPERIMENT, &case(*size), "packets/s", baseline, &figures);
-        for (row, (_, limit)) in table.iter_mut().zip(found) {
-            row.spread = Some((limit.passed, limit.failed.unwrap_or(limit.passed)));
-        }
-        rows.extend(table);
+        let found = found(conditions, &stage, &subjects, *size, buffer, progress)?;
+        rows.extend(between(&case(*size), baseline, &found));
     }
     Ok(rows)
+}
+
+/// The rates between which the limit of each subject lies.
+///
+/// # Errors
+/// A subject's that fails.
+pub(super) fn found(
+    conditions: &Conditions,
+    stage: &Stage,
+    subjects: &[Subject],
+    size: usize,
+    buffer: u64,
+    progress: &mut Progress,
+) -> Result<Vec<(String, Bracket)>> {
+    let effort = Effort { repeats: 1, ..conditions.effort(buffer) };
+    let results = all(stage, subjects, size, &effort, progress)?;
+    let found = subjects.iter().zip(results);
+    Ok(found.filter_map(|(subject, r)| Some((subject.name.clone(), r.limit?))).collect())
+}
+
+/// The same as rows: the highest rates that passed, with the lowest that failed as the other end of the spread.
+pub(super) fn between(case: &str, baseline: &str, found: &[(String, Bracket)]) -> Vec<Row> {
+    let passed =
+        |(name, limit): &(String, Bracket)| (name.clone(), Some(Samples::new(vec![limit.passed])));
+    let figures: Figures = found.iter().map(passed).collect();
+    let mut rows = compare(EXPERIMENT, case, "packets/s", baseline, &figures);
+    for (row, (_, limit)) in rows.iter_mut().zip(found) {
+        row.spread = Some((limit.passed, limit.failed.unwrap_or(limit.passed)));
+    }
+    rows
 }
 
 /// The same in bits on a wire.

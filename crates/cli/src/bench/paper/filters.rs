@@ -54,10 +54,11 @@ pub(super) fn run(conditions: &Conditions) -> Result<Findings> {
     );
     Findings::of(EXPERIMENT, rows, &figures::FILTERS)
         .remark(
-            "Cycles are those of the time-stamp counter. The interpreter is libpcap's, as the paper's was; `vector` runs a \
-             test over a block of packets at once, by the level of instructions that it names; `fused` is code made for the filter, \
-             which does all of it for sixteen packets at once. The kernel's JIT compiles to \
-             native code, as the paper's does; its time is that beyond an empty filter (BPF_PROG_TEST_RUN).",
+            "Cycles are those of the time-stamp counter. The interpreter is libpcap's, as the paper's was. Of ours, `reference` \
+             and `scalar` are interpreters, too; `native` is machine code that is made for the filter, as by the paper's JIT; \
+             `vector` runs a test over a block of packets at once, by the level of instructions that it names; `fused` is code \
+             made for the filter, which does all of it for sixteen packets at once. The kernel's JIT has a call for each packet; \
+             its time is that beyond an empty filter (BPF_PROG_TEST_RUN).",
         )
         .chart(svg, words)?
         .chart(bars, "Speed-up of each engine over libpcap's interpreter, as bars")

@@ -14,6 +14,8 @@ pub(super) type Figures = Vec<(String, Option<Samples>)>;
 #[derive(Default)]
 pub(super) struct Findings {
     pub(super) rows: Vec<Row>,
+    /// Points of the drawings, as far as they are not among the rows.
+    pub(super) points: Vec<Row>,
     /// Drawings, each with what it shows in words.
     pub(super) charts: Vec<(Svg, String)>,
     pub(super) remarks: Vec<String>,
@@ -30,6 +32,12 @@ impl Findings {
         Self { rows, ..Self::default() }
     }
 
+    /// With points of charts.
+    pub(super) fn points(mut self, rows: Vec<Row>) -> Self {
+        self.points = rows;
+        self
+    }
+
     /// With a chart.
     pub(super) fn chart(mut self, svg: Result<Svg>, words: &str) -> Result<Self> {
         self.charts.push((svg?, words.to_owned()));
@@ -42,9 +50,15 @@ impl Findings {
         self
     }
 
+    /// All rows, with the points behind them.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Row> {
+        self.rows.iter().chain(&self.points)
+    }
+
     /// Behind each other.
     pub(super) fn and(mut self, other: Self) -> Self {
         self.rows.extend(other.rows);
+        self.points.extend(other.points);
         self.charts.extend(other.charts);
         self.remarks.extend(other.remarks);
         self

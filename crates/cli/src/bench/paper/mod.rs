@@ -32,7 +32,7 @@ mod whole;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, bail};
 use linerate::sys::clock::CycleClock;
 
 use super::capture::measure::Effort;
@@ -116,8 +116,8 @@ const EXPERIMENTS: [Experiment; 14] = [
     },
     Experiment {
         names: &["P3.receive"],
-        title: "Packets received by one core",
-        seconds: 20.0,
+        title: "Packets received by one core, and by two",
+        seconds: 60.0,
         run: receiving::run,
     },
     Experiment {
@@ -134,8 +134,8 @@ const EXPERIMENTS: [Experiment; 14] = [
     },
     Experiment {
         names: &["P4.fig2-10"],
-        title: "One and two programs that capture, and whose time they take",
-        seconds: 60.0,
+        title: "One and two programs that capture, and whose time they take, by the rate",
+        seconds: 130.0,
         run: processes::run,
     },
 ];
@@ -180,10 +180,10 @@ impl Experiment {
 }
 
 pub(super) fn run(args: &BenchArgs) -> Result<Vec<Row>> {
+    args.check_only(EXPERIMENTS.iter().flat_map(|experiment| experiment.names))?;
+    store::check(args)?;
     let is_wanted = |experiment: &&Experiment| experiment.names.iter().any(|name| args.wants(name));
     let wanted: Vec<_> = EXPERIMENTS.iter().filter(is_wanted).collect();
-    let names = || EXPERIMENTS.iter().map(Experiment::name).collect::<Vec<_>>().join(", ");
-    ensure!(!wanted.is_empty(), "--only names none of the experiments: {}", names());
     let conditions = Conditions {
         quick: args.quick,
         folder: args.dir.clone(),
@@ -209,7 +209,7 @@ pub(super) fn run(args: &BenchArgs) -> Result<Vec<Row>> {
         done.push(Done { experiment, findings, took });
     }
     store::keep(args, &done)?;
-    let rows: Vec<_> = done.into_iter().flat_map(|done| done.findings.rows).collect();
+    let rows: Vec<_> = done.iter().flat_map(|done| done.findings.all().cloned()).collect();
     if !failed.is_empty() {
         rows::print(&rows, args.json)?;
         bail!("these experiments failed: {}", failed.join("; "));

@@ -37,6 +37,10 @@ fn section(page: &mut Page, done: &Done) {
     let heads = ["what", "who", "here", "interval", "unit", "ratio", "the paper's", "its ratio"];
     let rows: Vec<_> = done.findings.rows.iter().map(line).collect();
     page.table(&heads, &rows);
+    if !done.findings.points.is_empty() {
+        let points = done.findings.points.iter().map(|row| line(row)[..5].to_vec());
+        page.folded("The points of the charts", &heads[..5], &points.collect::<Vec<_>>());
+    }
     page.paragraph(&format!("Took {} s.", done.took.as_secs()));
 }
 

@@ -9,7 +9,20 @@ use super::{Done, report, table};
 use crate::args::BenchArgs;
 use crate::bench::report::lines;
 use crate::machine::Machine;
-use crate::output;
+use crate::{output, page};
+
+/// Looks whether there will be a place for what is asked for, before the experiments are made.
+///
+/// # Errors
+/// When there is none.
+pub(super) fn check(args: &BenchArgs) -> Result<()> {
+    if let Some(file) = &args.html {
+        page::check(file)?;
+    }
+    args.save.as_ref().map_or(Ok(()), |folder| {
+        fs::create_dir_all(folder).with_context(|| format!("make the folder {}", folder.display()))
+    })
+}
 
 /// Writes what was asked for.
 ///
@@ -35,7 +48,7 @@ pub(super) fn keep(args: &BenchArgs, done: &[Done]) -> Result<()> {
 
 fn save(folder: &Path, machine: &Machine, is_quick: bool, done: &[Done]) -> Result<()> {
     fs::create_dir_all(folder)?;
-    let rows = done.iter().map(|done| lines(&done.findings.rows)).collect::<Result<String>>()?;
+    let rows = lines(done.iter().flat_map(|done| done.findings.all()))?;
     fs::write(folder.join("results.jsonl"), rows)?;
     fs::write(folder.join("machine.json"), serde_json::to_string_pretty(machine)? + "\n")?;
     fs::write(folder.join("table.md"), table::markdown(done))?;

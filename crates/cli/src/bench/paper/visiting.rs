@@ -55,7 +55,7 @@ fn mirror(host: &Host, core: usize) -> Result<Child> {
     command.args(["mirror", "-i", host.interface(), "--ending", "none", TARGETS, "--answer"]);
     command.arg(answer.path()).stdin(Stdio::null()).stdout(Stdio::null());
     command.stderr(said.reopen()?);
-    let mirror = wire::start_on(core, command)?;
+    let mirror = wire::start_on(&[core], command)?;
     wait_for(said.path(), "answering on").context("start `linerate mirror`")?;
     Ok(mirror)
 }
@@ -84,7 +84,7 @@ fn visit(host: &Host, core: usize, rate: Option<f64>, ports: u16) -> Result<Tria
     command.args(["--request", "text:x", "--bytes", ENOUGH, "--cooldown", &cooldown]);
     command.args(["--fields", "address", "-o", "/dev/null"]);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-    let output = wire::start_on(core, command)?.output()?;
+    let output = wire::start_on(&[core], command)?.output()?;
     let said = String::from_utf8_lossy(&output.stderr);
     let trial = read(&said, rate).filter(|_| output.status.success());
     trial.with_context(|| format!("`linerate connect` said: {}", said.trim()))

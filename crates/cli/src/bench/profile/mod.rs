@@ -41,6 +41,7 @@ const PARTS: [Part; 5] = [
 ];
 
 pub(super) fn run(args: &BenchArgs) -> Result<Vec<Row>> {
+    args.check_only(PARTS.map(|(name, ..)| name))?;
     let effort = effort(args.repeats());
     let stage = Stage::new()?;
     let wanted = PARTS.iter().filter(|(name, ..)| args.wants(name));

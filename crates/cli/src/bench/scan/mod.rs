@@ -53,8 +53,9 @@ pub(super) fn run(args: &BenchArgs) -> Result<Vec<Row>> {
     let is_part = |text: &&String| PARTS.contains(&&text[..]);
     let (parts, names): (Vec<_>, Vec<_>) = args.only.iter().partition(is_part);
     let wants_part = |part: &str| parts.is_empty() || parts.iter().any(|text| *text == part);
-    let ground = Ground::new()?;
     let mut subjects = subject::all();
+    args.check_only(PARTS.into_iter().chain(subjects.iter().map(|subject| &subject.name[..])))?;
+    let ground = Ground::new()?;
     subjects.retain(|subject| {
         let is_named = names.iter().any(|text| subject.name.contains(&text[..]));
         names.is_empty() || is_named || subject.name.starts_with(ZMAP)

@@ -13,15 +13,12 @@ pub(super) enum Part {
 }
 
 impl Part {
+    const ALL: [Self; 5] = [Self::Rates, Self::Batches, Self::Queues, Self::Pacing, Self::Coverage];
+    pub(super) const NAMES: [&str; 5] = ["rates", "batches", "queues", "pacing", "coverage"];
+
     fn named(text: &str) -> Option<Self> {
-        Some(match text {
-            "rates" => Self::Rates,
-            "batches" => Self::Batches,
-            "queues" => Self::Queues,
-            "pacing" => Self::Pacing,
-            "coverage" => Self::Coverage,
-            _ => return None,
-        })
+        let mut named = Self::NAMES.into_iter().zip(Self::ALL);
+        named.find_map(|(name, part)| (name == text).then_some(part))
     }
 }
 

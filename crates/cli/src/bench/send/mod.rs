@@ -69,10 +69,14 @@ impl Effort {
 
 pub(super) fn run(args: &BenchArgs) -> Result<Vec<Row>> {
     let (effort, choice) = (Effort::new(args.quick), Choice::new(&args.only));
+    let subjects = subject::all();
+    args.check_only(
+        Part::NAMES.into_iter().chain(subjects.iter().map(|subject| &subject.name[..])),
+    )?;
     let ground = Ground::new(1)?;
     let mut rows = Vec::new();
     if choice.has(Part::Rates) {
-        rows.extend(rates(&ground, &choice.subjects(subject::all()), effort, effort.cases())?);
+        rows.extend(rates(&ground, &choice.subjects(subjects), effort, effort.cases())?);
     }
     let ours = choice.own(subject::ours().collect());
     if choice.has(Part::Batches) {

@@ -61,7 +61,7 @@ impl Running {
         let mut command = ground.sender().command_with_sysfs(line[0]);
         command.args(&line[1..]).stdin(Stdio::null());
         command.stdout(says.try_clone()?).stderr(says);
-        let child = wire::start_on(ground.sender_core, command)?;
+        let child = wire::start_on(&[ground.sender_core], command)?;
         Ok(Self::Program(Program { child, said, _folder: folder }))
     }
 

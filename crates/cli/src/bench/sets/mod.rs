@@ -29,6 +29,7 @@ const ONE_BY_ONE: &str = "libpcap's interpreter, one by one";
 const JOINED: &str = "libpcap's interpreter, joined by or";
 
 pub(super) fn run(args: &BenchArgs) -> Result<Vec<Row>> {
+    args.check_only([SET, ONE_BY_ONE, JOINED])?;
     let libpcap = Libpcap::load().ok();
     let sizes: &[u32] = if args.quick { &[1, 10, 1000] } else { &[1, 10, 100, 1000, 10_000] };
     let names = [SET, ONE_BY_ONE, JOINED].into_iter().filter(|name| wanted(args, name)).count();

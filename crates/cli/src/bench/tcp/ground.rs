@@ -134,7 +134,7 @@ impl Ground {
         added.context("start ip")?;
         let mut command = b.command("nginx");
         command.arg("-c").arg(&config).arg("-e").arg(folder.path().join("errors"));
-        let child = wire::start_on(self.server_core, command).context("start nginx")?;
+        let child = wire::start_on(&[self.server_core], command).context("start nginx")?;
         let began = Instant::now();
         let address = (IpAddr::from(NETWORK), 80);
         while self.client().run(|| TcpStream::connect(address)).is_err() {

@@ -44,7 +44,7 @@ fn rate(ground: &Ground) -> Result<f64> {
         &WAIT.to_string(),
     ]);
     command.arg("-oL").arg(&found).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    let mut child = wire::start_on(ground.client_core, command)?;
+    let mut child = wire::start_on(&[ground.client_core], command)?;
     let began = Instant::now();
     while child.try_wait()?.is_none() && began.elapsed() < LONGEST {
         thread::sleep(Duration::from_millis(5));

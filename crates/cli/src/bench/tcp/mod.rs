@@ -70,6 +70,8 @@ impl Effort {
 pub(super) fn run(args: &BenchArgs) -> Result<Vec<Row>> {
     let effort = Effort::new(args.quick);
     let cases = Exchange::all(args.quick);
+    let parts = [held::NAME, crawl::NAME, beside::NAME].map(str::to_owned);
+    args.check_only(cases.iter().map(Exchange::name).chain(parts))?;
     let cases: Vec<_> = cases.into_iter().filter(|case| args.wants(&case.name())).collect();
     let ground = Ground::new()?;
     let others = [(held::NAME, 1), (crawl::NAME, 1), (beside::NAME, beside::STEPS)];
