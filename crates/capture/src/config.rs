@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::time::Duration;
 
 use linerate_base::{LinkType, TimestampSource};
 use linerate_bpf::classic::Program;
@@ -13,6 +14,11 @@ pub use linerate_sys::packet_socket::FanoutMode;
 
 /// The most bytes kept of a packet unless told otherwise; more than any packet has.
 pub const MAX_SNAPLEN: u32 = 262_144;
+
+/// The longest that a packet waits for others unless told otherwise: as short as the end of a capture should take, and
+/// as long as can be. Blocks of a ring are used up by time, too, so when packets are few it is the number of
+/// blocks times this that the application may stand still without loss.
+pub const HOLD: Duration = Duration::from_millis(100);
 
 /// The name that stands for all interfaces at once.
 pub const ANY: &str = "any";
@@ -37,6 +43,12 @@ pub struct Config {
     /// Deliver each packet as soon as it comes, at more cost per packet, rather than up to a fifth of a
     /// second later. For what a person watches or waits for.
     pub immediate: bool,
+    /// The longest that a packet waits for others, of at least a millisecond. By the ring, which closes a block after
+    /// this; other back ends deliver within milliseconds.
+    pub hold: Duration,
+    /// Packets that the host sends with this mark (`SO_MARK`, socket(7)) are not captured: those of the application
+    /// itself.
+    pub unseen_mark: Option<u32>,
     /// Take the packets away from the host: it gets none of those that the interface receives. For
     /// interfaces that do nothing but capture, as at a mirror port.
     pub exclusive: bool,
@@ -72,6 +84,8 @@ impl Config {
             direction: Directions::Both,
             buffer: 64 << 20,
             immediate: false,
+            hold: HOLD,
+            unseen_mark: None,
             exclusive: false,
             force: false,
             owned: None,

@@ -18,6 +18,7 @@ pub(crate) mod xdp_md {
 /// Offsets in `struct __sk_buff` of `linux/bpf.h`.
 pub(crate) mod sk_buff {
     pub(crate) const LEN: i16 = 0;
+    pub(crate) const MARK: i16 = 8;
     pub(crate) const PROTOCOL: i16 = 16;
     pub(crate) const VLAN_PRESENT: i16 = 20;
     pub(crate) const VLAN_TCI: i16 = 24;

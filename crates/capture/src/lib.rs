@@ -71,7 +71,7 @@ mod tap;
 mod threads;
 mod xsk;
 
-pub use config::{ANY, Backend, Config, Directions, Fanout, FanoutMode, Filter, MAX_SNAPLEN};
+pub use config::{ANY, Backend, Config, Directions, Fanout, FanoutMode, Filter, HOLD, MAX_SNAPLEN};
 pub use file::{FileSource, open_file};
 pub use filtered::Filtered;
 pub use interfaces::{Capturable, interfaces, link_types};

@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 use linerate_base::{Batch, Descriptor, Error, ErrorKind, Interface, Result, Source, Stats};
 
 use crate::threads::consumer_cores;
+use crate::live::ring::hold;
 use crate::{Backend, Capture, Config};
 use held::Held;
 use reader::{News, Reader};
@@ -40,17 +41,18 @@ pub fn merge(mut captures: Vec<Capture>, config: &Config) -> Result<Capture> {
     let Capture { backend, hook, fanout_group, .. } = captures[0];
     let interface = captures[0].interface.clone();
     let sources = captures.into_iter().map(|capture| capture.source).collect();
-    let latency = latency(backend, config.immediate);
+    let latency = latency(backend, config);
     let source = Box::new(Merged::new(sources, config, latency)?);
     Ok(Capture { source, backend, hook, interface, fanout_group, notes })
 }
 
 /// The longest that a back end lets a packet wait before it delivers it. A block of a ring is closed when
-/// it is a tenth of a second old, and the kernel looks after as long again at the latest.
-fn latency(backend: Backend, immediate: bool) -> Duration {
+/// it is as old as it may get, and the kernel looks after as long again at the latest.
+fn latency(backend: Backend, config: &Config) -> Duration {
+    const SLACK: Duration = Duration::from_millis(5);
     match backend {
-        Backend::Ring if !immediate => Duration::from_millis(250),
-        _ => Duration::from_millis(5),
+        Backend::Ring => 2 * hold(config) + 10 * SLACK,
+        _ => SLACK,
     }
 }
 

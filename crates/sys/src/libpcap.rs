@@ -1,4 +1,5 @@
-//! The installed libpcap, loaded at run time: the peer that tests and benches compare with.
+//! The installed libpcap, or what `LD_LIBRARY_PATH` has in its place, loaded at run time: the peer that tests and benches
+//! compare with.
 //!
 //! Nothing of linerate needs it to work: [`Libpcap::load`] finds it or says what to install.
 //! libpcap counts link types as it does in savefiles here, raw IP (101) included, though its own
@@ -9,6 +10,7 @@ mod compile;
 mod handle;
 mod program;
 mod savefile;
+mod send;
 mod symbols;
 
 use std::ffi::CStr;
@@ -18,6 +20,7 @@ use linerate_base::Result;
 
 pub use compile::Interface;
 pub use program::Program;
+pub use send::SendQueue;
 use symbols::Symbols;
 
 /// A loaded libpcap. It stays loaded to the end of the process; copies share it.

@@ -56,6 +56,7 @@ impl Sender {
             slots: SLOTS,
             longest: plan.template.longest(),
             offloads: Offloads::default(),
+            mark: None,
         };
         if backend == Some(Backend::Xdp) {
             return Self::offloading(plan, config);

@@ -16,6 +16,8 @@ pub const PROTOCOL: u32 = BASE;
 pub const PACKET_TYPE: u32 = BASE + 4;
 /// The index of the interface.
 pub const INTERFACE_INDEX: u32 = BASE + 8;
+/// The mark that a socket or a rule has put on the packet (`SO_MARK`, socket(7)).
+pub const MARK: u32 = BASE + 20;
 /// Not a load: A ^= X.
 pub const XOR_X: u32 = BASE + 40;
 /// The tag control information of the VLAN tag that was taken off, else 0.
@@ -43,7 +45,7 @@ const NAMES: [(u32, &str); 16] = [
     (INTERFACE_INDEX, "ifidx"),
     (BASE + 12, "nla"),
     (BASE + 16, "nlan"),
-    (BASE + 20, "mark"),
+    (MARK, "mark"),
     (BASE + 24, "queue"),
     (BASE + 28, "hatype"),
     (BASE + 32, "rxhash"),

@@ -73,6 +73,7 @@ const CONTEXT: Register = R6;
 mod context {
     pub(super) const LENGTH: i16 = 0;
     pub(super) const PACKET_TYPE: i16 = 4;
+    pub(super) const MARK: i16 = 8;
     pub(super) const PROTOCOL: i16 = 16;
     pub(super) const VLAN_PRESENT: i16 = 20;
     pub(super) const VLAN_TCI: i16 = 24;
@@ -215,6 +216,7 @@ impl Translation {
                 self.push(Instruction::big_endian16(A));
             }
             ancillary::PACKET_TYPE => self.load_context(A, context::PACKET_TYPE),
+            ancillary::MARK => self.load_context(A, context::MARK),
             ancillary::INTERFACE_INDEX => {
                 self.load_context(A, context::INTERFACE_INDEX);
                 // A packet from no interface, which a packet socket never sees, has index 0. The

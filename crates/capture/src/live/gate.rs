@@ -17,6 +17,8 @@ use crate::Directions;
 pub(crate) struct Ways {
     pub(crate) directions: Directions,
     pub(crate) loopback: Loopback,
+    /// The mark of those that the host sends and that are not to be seen.
+    pub(crate) unseen_mark: Option<u32>,
 }
 
 /// Where packets are seen twice, on their way out and on their way in again. The first sight is
@@ -115,10 +117,19 @@ pub(crate) fn keep_all(ways: Ways, snaplen: u32) -> Program {
 /// Instructions that return 0 for packets that go the wrong way, and else leave both registers
 /// as a program finds them at its start.
 fn check_ways(ways: Ways) -> Vec<Instruction> {
+    let mut check = check_directions(ways);
+    check.extend(ways.unseen_mark.into_iter().flat_map(refuse_sent));
+    if !check.is_empty() {
+        check.push(Instruction::new(opcode::LD_IMM, 0));
+    }
+    check
+}
+
+fn check_directions(ways: Ways) -> Vec<Instruction> {
     use ancillary::{INTERFACE_INDEX, PACKET_TYPE};
     let outgoing = u32::from(ancillary::OUTGOING);
-    let mut check = match (ways.directions, ways.loopback) {
-        (Directions::Both, Loopback::No) => return Vec::new(),
+    match (ways.directions, ways.loopback) {
+        (Directions::Both, Loopback::No) => Vec::new(),
         (Directions::Both, Loopback::One(index)) => {
             let refuse = refuse(INTERFACE_INDEX, index);
             let skip = Instruction::jump(opcode::JEQ_K, outgoing, 0, refuse.len() as u8);
@@ -132,9 +143,15 @@ fn check_ways(ways: Ways) -> Vec<Instruction> {
             [require(PACKET_TYPE, outgoing), refuse(INTERFACE_INDEX, index)].concat()
         }
         (Directions::Out, Loopback::Yes) => vec![verdict(0)],
-    };
-    check.push(Instruction::new(opcode::LD_IMM, 0));
-    check
+    }
+}
+
+/// Turns a packet away that the host sends with this mark.
+fn refuse_sent(mark: u32) -> Vec<Instruction> {
+    let refuse = refuse(ancillary::MARK, mark);
+    let outgoing = u32::from(ancillary::OUTGOING);
+    let skip = Instruction::jump(opcode::JEQ_K, outgoing, 0, refuse.len() as u8);
+    [&[load(ancillary::PACKET_TYPE), skip], &refuse[..]].concat()
 }
 
 /// Turns a packet away if what `offset` asks for is `value`.
@@ -173,6 +190,8 @@ mod tests {
     use super::*;
 
     const LO: u32 = 1;
+    const NONE: Ways =
+        Ways { directions: Directions::Both, loopback: Loopback::No, unseen_mark: None };
 
     fn verdict_on(program: &Program, outgoing: bool, interface: u32) -> u32 {
         let ancillary = Ancillary {
@@ -185,7 +204,7 @@ mod tests {
 
     /// For out on 2, in on 2, out on loopback, in on loopback: is it kept?
     fn kept(directions: Directions, loopback: Loopback) -> [bool; 4] {
-        let program = keep_all(Ways { directions, loopback }, 96);
+        let program = keep_all(Ways { directions, loopback, unseen_mark: None }, 96);
         [(true, 2), (false, 2), (true, LO), (false, LO)]
             .map(|(outgoing, interface)| verdict_on(&program, outgoing, interface) == 96)
     }
@@ -212,7 +231,7 @@ mod tests {
             verdict(1000),
             verdict(7),
         ]);
-        let ways = Ways { directions: Directions::In, loopback: Loopback::No };
+        let ways = Ways { directions: Directions::In, ..NONE };
         let program = compose(&filter.unwrap(), ways, 96);
         assert_eq!(verdict_on(&program, false, 2), 96);
         assert_eq!(verdict_on(&program, true, 2), 0);
@@ -220,11 +239,10 @@ mod tests {
 
     #[test]
     fn only_a_program_that_keeps_all_turns_nothing_away() {
-        let none = Ways { directions: Directions::Both, loopback: Loopback::No };
-        assert!(!turns_away(&keep_all(none, 96)));
-        let ways = Ways { directions: Directions::Out, ..none };
+        assert!(!turns_away(&keep_all(NONE, 96)));
+        let ways = Ways { directions: Directions::Out, ..NONE };
         assert!(turns_away(&keep_all(ways, 96)));
         let nothing = Program::new(vec![verdict(0)]).unwrap();
-        assert!(turns_away(&compose(&nothing, none, 96)));
+        assert!(turns_away(&compose(&nothing, NONE, 96)));
     }
 }

@@ -57,7 +57,8 @@ impl Place {
 
     /// Which packets are to be turned away for the way they go.
     pub(crate) fn ways(&self, config: &Config) -> Ways {
-        Ways { directions: config.direction, loopback: self.loopback }
+        let &Config { direction: directions, unseen_mark, .. } = config;
+        Ways { directions, loopback: self.loopback, unseen_mark }
     }
 
     /// A socket that is never bound and gets no packets; as long as it is open, the interface is promiscuous where

@@ -10,14 +10,10 @@ use super::Intake;
 use super::block::Walk;
 use super::framer::{Framer, VLAN_TAG};
 use super::port::Port;
+use crate::{Config, HOLD};
 
-/// How long a block may wait for more packets: as short as the end of a capture should take, and as
-/// long as can be. Blocks are used up by time, too, so when packets are few it is the number of blocks
-/// times this that the application may stand still without loss.
-const RETIRE: Duration = Duration::from_millis(100);
-/// In immediate mode: the shortest that the kernel takes. Blocks are then as small as can be, for they
-/// are used up far sooner by time than by packets.
-const RETIRE_AT_ONCE: Duration = Duration::from_millis(1);
+/// In immediate mode a block waits for more packets as short as the kernel takes.
+const AT_ONCE: Duration = Duration::from_millis(1);
 
 /// The largest block. The application is woken for each: with 1514-byte packets at half a million a
 /// second the reader took about 170, 95 and 65 ns a packet with blocks of 256 KiB, 512 KiB and 1 MiB.
@@ -33,17 +29,24 @@ const MANY: u64 = 16;
 const FEWEST: u64 = 4;
 
 /// The ring for a buffer of `buffer` bytes, no larger unless that is too small for packets of which
-/// `snaplen` bytes are kept.
-pub(crate) fn geometry(buffer: u64, snaplen: u32, immediate: bool) -> Geometry {
+/// `snaplen` bytes are kept. A block waits for more packets for as long as `hold`: the shorter that is, the smaller are
+/// blocks, for they are used up sooner by time than by packets.
+pub(crate) fn geometry(buffer: u64, snaplen: u32, hold: Duration) -> Geometry {
     let least = (u64::from(snaplen) + 512).min(LARGEST).next_power_of_two().max(4096);
-    let share = if immediate { 1 } else { (buffer / MANY).max(1) };
+    let millis = hold.min(HOLD).as_millis() as u64;
+    let share = (buffer / MANY / HOLD.as_millis() as u64).saturating_mul(millis).max(1);
     let block = (1 << share.ilog2()).clamp(least, BLOCK);
     let blocks = (buffer / block).clamp(FEWEST, u32::MAX.into());
     Geometry {
         block_bytes: block as u32,
         blocks: blocks as u32,
-        retire: if immediate { RETIRE_AT_ONCE } else { RETIRE },
+        retire: hold.max(AT_ONCE),
     }
+}
+
+/// How long a block waits for more packets.
+pub(crate) fn hold(config: &Config) -> Duration {
+    if config.immediate { AT_ONCE } else { config.hold }
 }
 
 /// Takes packets from a ring.
@@ -131,7 +134,7 @@ mod tests {
     use crate::MAX_SNAPLEN;
 
     fn sizes(buffer: u64, snaplen: u32) -> (u32, u32) {
-        let geometry = geometry(buffer, snaplen, false);
+        let geometry = geometry(buffer, snaplen, HOLD);
         (geometry.block_bytes, geometry.blocks)
     }
 
@@ -147,9 +150,17 @@ mod tests {
 
     #[test]
     fn immediate_delivery_takes_many_small_blocks() {
-        let geometry = geometry(64 << 20, MAX_SNAPLEN, true);
+        let geometry = geometry(64 << 20, MAX_SNAPLEN, AT_ONCE);
         assert_eq!((geometry.block_bytes, geometry.blocks), (128 << 10, 512));
-        assert_eq!(geometry.retire, RETIRE_AT_ONCE);
+        assert_eq!(geometry.retire, AT_ONCE);
+    }
+
+    #[test]
+    fn packets_that_wait_for_less_time_wait_in_smaller_blocks() {
+        let millis = |millis| geometry(256 << 20, 96, Duration::from_millis(millis));
+        let sizes = [1, 10, 100, 500].map(|hold| millis(hold).block_bytes >> 10);
+        assert_eq!(sizes, [128, 1024, 1024, 1024]);
+        assert_eq!(millis(10).retire, Duration::from_millis(10));
     }
 
     #[test]

@@ -13,7 +13,7 @@ use linerate_sys::packet_socket::{ALL_PROTOCOLS, PacketSocket};
 use super::gate::{self, Gate};
 use super::place::{Place, no_device, snaplen};
 use super::port::Port;
-use super::ring::{RingIntake, geometry};
+use super::ring::{RingIntake, geometry, hold};
 use super::socket::SocketIntake;
 use super::watch::Losses;
 use super::{Intake, Live};
@@ -115,7 +115,7 @@ impl<'a> Setup<'a> {
 
     fn ring(mut self) -> Result<Closed<'a, RingIntake>> {
         let (config, snaplen) = (self.config, snaplen(self.config));
-        let geometry = geometry(config.buffer, snaplen, config.immediate);
+        let geometry = geometry(config.buffer, snaplen, hold(config));
         check_memory(geometry.bytes() as u64)?;
         if geometry.bytes() as u64 > config.buffer {
             let least = geometry.bytes() >> 10;

@@ -241,6 +241,7 @@ impl<'a> Build<'a> {
             producers: shared.producers,
             predicate,
             owned: self.config.owned.as_ref(),
+            unseen_mark: self.config.unseen_mark,
             snaplen: snaplen(self.config),
             stamps: stamps(self.config.timestamps),
             driver: self.driver,

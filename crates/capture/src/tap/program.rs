@@ -25,7 +25,7 @@ use linerate_sys::tap_ring::{Geometry, layout};
 
 use super::driver::Driver;
 use crate::Owned;
-use crate::hook::{Site, xdp_md};
+use crate::hook::{Site, sk_buff, xdp_md};
 
 use Register::{R0, R1, R2, R3, R4, R5, R6, R7, R8, R9, R10};
 
@@ -39,6 +39,8 @@ pub(crate) struct Plan<'a> {
     pub(crate) predicate: Option<&'a Predicate>,
     /// Only frames to these addresses are captured, and the host does not get them.
     pub(crate) owned: Option<&'a Owned>,
+    /// The mark of packets that the host sends and that are not to be seen.
+    pub(crate) unseen_mark: Option<u32>,
     /// The most bytes to keep of a packet.
     pub(crate) snaplen: u32,
     pub(crate) stamps: Stamps,
@@ -123,6 +125,7 @@ pub(crate) fn assemble(plan: &Plan<'_>) -> Assembled {
     writer.begin("linerate_tap");
     writer.measure();
     writer.tell_owned();
+    writer.pass_unseen();
     writer.site().ask_for_tag(&mut writer.code);
     writer.begin("linerate_tap_filter");
     writer.filter();
@@ -192,6 +195,14 @@ impl Writer<'_> {
     fn measure(&mut self) {
         self.push(Instruction::mov(R6, R1));
         self.site().measure(&mut self.code);
+    }
+
+    /// What the application itself sends is neither captured nor counted.
+    fn pass_unseen(&mut self) {
+        if let (Hook::Egress, Some(mark)) = (self.plan.hook, self.plan.unseen_mark) {
+            self.load(Size::Word, R1, R6, sk_buff::MARK);
+            self.code.jump_if32(Test::Equal, R1, mark, self.ends.done);
+        }
     }
 
     fn site(&self) -> Site {

@@ -1,5 +1,6 @@
 //! Filters and directions.
 
+use std::io::IoSlice;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -7,7 +8,10 @@ use linerate_base::Direction;
 use linerate_bpf::classic::{Instruction, Program, opcode};
 use linerate_bpf::extended::{self, Alu, Assembler, Predicate, Register, Size, Test};
 use linerate_capture::{Backend, Config, Directions, Filter};
+use linerate_lab::Host;
 use linerate_lab::traffic::send_frames;
+use linerate_sys::packet_send;
+use linerate_sys::packet_socket::{Level, PacketSocket};
 
 use crate::common::*;
 
@@ -201,4 +205,38 @@ fn counts_are_exact_when_stopped_in_the_middle_of_a_flood() {
         }
         ends.store(true, Ordering::Relaxed);
     });
+}
+
+/// Sends frames on the host with a mark.
+fn send_marked(host: &Host, mark: u32, frames: &[Vec<u8>]) {
+    host.run(|| {
+        let socket = PacketSocket::open(Level::Link).unwrap();
+        socket.set_mark(mark).unwrap();
+        socket.bind(host.interface_index(), 0).unwrap();
+        for frame in frames {
+            assert_eq!(packet_send::send(&socket, &[IoSlice::new(frame)]).unwrap(), 1);
+        }
+    });
+}
+
+#[test]
+fn what_is_sent_with_the_mark_is_not_seen() {
+    const MARK: u32 = 0xfedc_ba98;
+    let Some(lab) = quiet_pair() else { return };
+    let (a, sent) = (lab.host("a"), frames(4, 60));
+    for backend in TWO_WAY {
+        for filter in [None, filter(Some(every_fourth()))] {
+            let expected: Vec<_> = match filter {
+                None => sent.clone(),
+                Some(_) => sent[..1].to_vec(),
+            };
+            let config = Config { unseen_mark: Some(MARK), filter, ..config(a, backend) };
+            let mut capture = open_on(a, &config);
+            for mark in [MARK, 7, MARK] {
+                send_marked(a, mark, &sent);
+            }
+            let (packets, _) = finish(&mut capture.source);
+            assert_eq!(data(&packets), expected, "{backend}");
+        }
+    }
 }

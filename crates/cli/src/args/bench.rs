@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 /// Time us and the programs people use now, in one run on this machine.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  linerate bench compile\n  linerate bench read --json > read.json\n  linerate bench capture --quick --only tap\n  linerate bench send --quick --only live\n  linerate bench scan --quick\n  linerate bench dns --quick\n  linerate bench tcp --quick --only crawled\n  linerate bench profile --only timestamps\n  linerate bench paper --html paper.html\n  linerate bench paper --quick --only P1.fig6 --only P4"
+    after_help = "Examples:\n  linerate bench compile\n  linerate bench read --json > read.json\n  linerate bench capture --quick --only tap\n  linerate bench send --quick --only live\n  linerate bench scan --quick\n  linerate bench dns --quick\n  linerate bench tcp --quick --only crawled\n  linerate bench profile --only timestamps\n  linerate bench pcap --quick --only send\n  linerate bench paper --html paper.html\n  linerate bench paper --quick --only P1.fig6 --only P4"
 )]
 pub(crate) struct BenchArgs {
     /// What to time.
@@ -26,7 +26,7 @@ pub(crate) struct BenchArgs {
     #[arg(long, value_name = "TEXT")]
     pub(crate) only: Vec<String>,
 
-    /// Where `bench disk` and `bench paper` have a folder for files; without it, where temporary files are.
+    /// Where `bench disk`, `bench pcap` and `bench paper` have a folder for files; without it, where temporary files are.
     #[arg(long, value_name = "FOLDER")]
     pub(crate) dir: Option<PathBuf>,
 
@@ -74,6 +74,9 @@ pub(crate) enum BenchName {
     Tcp,
     /// What each step of a capture costs, found by leaving it out, and what samples say of the same.
     Profile,
+    /// tcpdump and a program that sends, each by the system's libpcap and by ours; `--only` names parts: send, read,
+    /// filter, capture, disk.
+    Pcap,
     /// The experiments of the papers that this program follows, beside their figures: within half an hour.
     Paper,
 }
@@ -102,5 +105,40 @@ impl BenchArgs {
     /// True for a subject that `--only` names, and for all without it.
     pub(crate) fn wants(&self, subject: &str) -> bool {
         self.only.is_empty() || self.only.iter().any(|text| subject.contains(text))
+    }
+}
+
+/// Send frames by the libpcap that this process finds, and print nanoseconds a frame: what `bench pcap` starts.
+#[derive(Debug, Args)]
+#[command(hide = true)]
+pub(crate) struct LibpcapSendsArgs {
+    /// The interface.
+    pub(crate) interface: String,
+
+    /// How.
+    #[arg(value_enum)]
+    pub(crate) way: LibpcapWay,
+
+    /// How many.
+    #[arg(value_parser = clap::value_parser!(u32).range(10..))]
+    pub(crate) count: u32,
+}
+
+/// How frames are sent by libpcap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LibpcapWay {
+    /// By `pcap_inject` in a loop.
+    Inject,
+    /// By a send queue, once to warm up and once more.
+    Queue,
+}
+
+impl LibpcapWay {
+    /// Its name on the command line.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Inject => "inject",
+            Self::Queue => "queue",
+        }
     }
 }

@@ -25,7 +25,7 @@ mod stat;
 mod survey;
 mod with;
 
-pub(crate) use bench::{BenchArgs, BenchName};
+pub(crate) use bench::{BenchArgs, BenchName, LibpcapSendsArgs, LibpcapWay};
 pub(crate) use capture::{CaptureArgs, DirectionArg};
 pub(crate) use connect::{CloseArg, ConnectArgs, VisitFieldArg};
 pub(crate) use dns::{DnsArgs, DnsFieldArg};
@@ -90,6 +90,7 @@ pub(crate) enum Command {
     Profile(ProfileArgs),
     Demo(DemoArgs),
     Bench(BenchArgs),
+    LibpcapSends(LibpcapSendsArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
 }

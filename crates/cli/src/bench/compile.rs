@@ -41,7 +41,7 @@ pub(super) fn run(args: &BenchArgs) -> Result<Vec<Row>> {
 }
 
 /// `host 10.0.0.0 or host 10.0.0.7 or ...`, addresses seven apart so that none are neighbours.
-fn any_of_hosts(count: usize) -> String {
+pub(super) fn any_of_hosts(count: usize) -> String {
     let mut text = String::new();
     for i in 0..count {
         let n = i * 7;

@@ -21,6 +21,7 @@ mod disk;
 mod dns;
 mod filter;
 mod paper;
+pub(crate) mod pcap;
 mod peer;
 mod processor;
 mod profile;
@@ -61,6 +62,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Outcome> {
         BenchName::Disk => disk::run(args)?,
         BenchName::Tcp => tcp::run(args)?,
         BenchName::Profile => profile::run(args)?,
+        BenchName::Pcap => pcap::run(args)?,
         BenchName::Paper => paper::run(args)?,
     };
     report::print(&rows, args.json)?;

@@ -22,10 +22,8 @@ const PEER: &str = "tcpdump -r --count";
 const FILTER: &str = "tcp port 80";
 
 /// Sizes of frames, in bytes without the check sequence, and how they are mixed.
-const CASES: &[(&str, &[usize])] = &[
-    ("mixed frames", &[60, 60, 576, 1514, 60, 60, 60, 576, 60, 1514, 60, 576]),
-    ("60-byte frames", &[60]),
-];
+const CASES: &[(&str, &[usize])] = &[("mixed frames", MIXED), ("60-byte frames", &[60])];
+pub(super) const MIXED: &[usize] = &[60, 60, 576, 1514, 60, 60, 60, 576, 60, 1514, 60, 576];
 
 pub(super) fn run(args: &BenchArgs) -> Result<Vec<Row>> {
     args.check_only([OURS, PEER])?;
@@ -87,7 +85,7 @@ fn agree(counts: &std::cell::Cell<Option<u64>>, count: u64) -> Result<()> {
 }
 
 /// Writes a savefile of about `bytes` bytes; every second frame belongs to port 80.
-fn write(file: &File, sizes: &[usize], bytes: u64) -> Result<()> {
+pub(super) fn write(file: &File, sizes: &[usize], bytes: u64) -> Result<()> {
     let interfaces = [Interface { link_type: LinkType::ETHERNET, ..Interface::default() }];
     let options = Options { format: Format::Pcap(Precision::Micros), ..Options::default() };
     let mut writer = Writer::new(file, &options, &interfaces)?;

@@ -47,6 +47,7 @@ pub(super) fn run(args: &MirrorArgs) -> Result<Outcome> {
         slots: 8 * BATCH,
         longest: reflector::LONGEST,
         offloads: sink::Offloads::default(),
+        mark: None,
     })?;
     capture.notes.iter().chain(&opened.notes).for_each(output::tell);
     output::tell(format_args!("answering on {}", args.interface));

@@ -17,7 +17,7 @@ mod send;
 mod sending;
 mod stat;
 mod survey;
-mod with;
+pub(crate) mod with;
 
 use anyhow::Result;
 
@@ -47,6 +47,7 @@ pub(crate) fn run(command: Command) -> Result<Outcome> {
         Command::Profile(args) => profile::run(&args),
         Command::Demo(_) => demo::run(),
         Command::Bench(args) => bench::run(&args),
+        Command::LibpcapSends(args) => bench::pcap::sending::child(&args),
         Command::Completions(args) => documents::completions(&args),
         Command::Man(args) => documents::man(&args),
     }

@@ -83,6 +83,7 @@ fn send(args: &ReplayArgs, plan: &Plan, files: &mut Files<'_>, queue: u32) -> Re
         slots: (WAITING / longest).clamp(BATCH, 512),
         longest,
         offloads: Offloads { launches: !plan.timing.is_unlimited(), ..Offloads::default() },
+        mark: None,
     })?;
     opened.notes.iter().for_each(output::tell);
     let (backend, why) = (opened.backend.to_string(), opened.why);

@@ -1,6 +1,6 @@
 //! `linerate with`: a program of others, by our libpcap.
 
-mod library;
+pub(crate) mod library;
 mod program;
 
 use std::ffi::{OsStr, OsString};

@@ -1,12 +1,12 @@
 //! The beginning of a capture.
 
-use std::env;
 use std::ffi::{c_char, c_int};
 use std::ptr;
 
 use linerate::base::{ErrorKind, LinkType};
-use linerate::capture::{ANY, Backend};
+use linerate::capture::ANY;
 
+use super::environment;
 use super::settings::{pcap_create, pcap_set_promisc, pcap_set_snaplen, pcap_set_timeout};
 use super::source::Live;
 use crate::abi::{
@@ -16,9 +16,6 @@ use crate::abi::{
 use crate::entry::entry;
 use crate::handle::{self, Handle, Inner, Kind, pcap_close};
 use crate::pointer;
-
-/// Which back end to take and no other.
-const BACKEND: &str = "LINERATE_BACKEND";
 
 /// The status that says why a capture cannot begin.
 fn status(kind: ErrorKind) -> c_int {
@@ -30,28 +27,15 @@ fn status(kind: ErrorKind) -> c_int {
     }
 }
 
-/// The back end that the environment asks for.
-fn backend() -> Result<Option<Backend>, String> {
-    match env::var(BACKEND) {
-        Ok(name) if !name.is_empty() => {
-            name.parse().map(Some).map_err(|error| format!("{BACKEND}: {error}"))
-        }
-        _ => Ok(None),
-    }
-}
-
 fn activate(inner: &mut Inner) -> c_int {
     let Kind::Created(settings) = &inner.kind else { return ERROR_ACTIVATED };
     if settings.wants_monitor {
         return ERROR_NO_MONITOR;
     }
     let mut config = settings.config.clone();
-    match backend() {
-        Ok(backend) => config.backend = backend,
-        Err(text) => {
-            inner.fail(&text);
-            return ERROR;
-        }
+    if let Err(text) = environment::apply(&mut config) {
+        inner.fail(&text);
+        return ERROR;
     }
     let is_any = config.interface == ANY;
     // Programs that do not choose one expect the older header.

@@ -2,6 +2,7 @@
 
 pub mod activate;
 pub mod devices;
+mod environment;
 pub(crate) mod protocol;
 pub(crate) mod report;
 pub mod select;

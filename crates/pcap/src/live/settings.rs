@@ -1,11 +1,12 @@
 //! What a capture is to be like, told before it begins.
 
 use std::ffi::{c_char, c_int};
+use std::hash::{BuildHasher, RandomState};
 use std::ptr;
 use std::time::Duration;
 
 use linerate::base::{LinkType, TimestampSource};
-use linerate::capture::{ANY, Config, Interrupt, MAX_SNAPLEN};
+use linerate::capture::{ANY, Config, HOLD, Interrupt, MAX_SNAPLEN};
 
 use super::protocol;
 use crate::abi::{ERROR, ERROR_ACTIVATED, WARNING_TSTAMP_TYPE};
@@ -31,11 +32,18 @@ pub(crate) struct Settings {
     pub(crate) protocol: Option<u16>,
 }
 
+/// The mark of what a handle sends: another for each handle, by chance, so that others see it.
+fn own_mark() -> u32 {
+    let random = RandomState::new().hash_one(0);
+    (random as u32).max(1)
+}
+
 fn create(name: Option<&str>) -> Result<*mut Handle, String> {
     let interrupt = Interrupt::new().map_err(|error| error.to_string())?;
     let mut config = Config::new(name.unwrap_or(ANY), interrupt.clone());
     // As in libpcap, where promiscuous mode is asked for.
     config.promiscuous = false;
+    config.unseen_mark = Some(own_mark());
     let settings = Settings {
         config,
         wants_monitor: false,
@@ -107,6 +115,7 @@ entry! {
         change(handle, |settings| {
             let limit = u64::try_from(millis).ok().filter(|millis| *millis > 0);
             settings.timeout = limit.map_or(FOREVER, Duration::from_millis);
+            settings.config.hold = settings.timeout.min(HOLD);
             0
         })
     }

@@ -16,12 +16,12 @@ const LONGEST: usize = 128 << 10;
 
 /// Sends a frame. When this returns it has left, as far as the system tells.
 fn send(live: &mut Live, frame: &[u8]) -> Result<()> {
-    let interface = &live.config.interface;
     if frame.len() > LONGEST {
+        let asked = format!("send on {}", live.config.interface);
         let answered = format!("a frame of {} bytes is longer than any device takes", frame.len());
-        return Err(Error::new(ErrorKind::Invalid, format!("send on {interface}"), answered));
+        return Err(Error::new(ErrorKind::Invalid, asked, answered));
     }
-    let sink = live.sending.by(Way::Single, interface, LONGEST)?;
+    let sink = live.sending.by(Way::Single, &live.config, LONGEST)?;
     let before = sink.stats();
     sink.acquire(1)?.push(|slot| {
         slot[..frame.len()].copy_from_slice(frame);

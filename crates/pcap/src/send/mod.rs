@@ -7,7 +7,7 @@ pub mod inject;
 pub mod queue;
 
 use linerate::base::{Error, ErrorKind, LinkType, Result, Sink, SinkStats};
-use linerate::capture::ANY;
+use linerate::capture::{self, ANY};
 use linerate::transmit::sink::{self, Backend, Config, Offloads};
 
 use crate::handle::{Inner, Kind};
@@ -39,15 +39,21 @@ impl Sending {
         self.sent
     }
 
-    /// The sink for a way, for frames of so many bytes at most.
-    fn by(&mut self, way: Way, interface: &str, longest: usize) -> Result<&mut (dyn Sink + Send)> {
+    /// The sink for a way out of what a capture is on, for frames of so many bytes at most. The capture does not see what
+    /// is sent, but by a program in the kernel, which no capture sees.
+    fn by(
+        &mut self,
+        way: Way,
+        capture: &capture::Config,
+        longest: usize,
+    ) -> Result<&mut (dyn Sink + Send)> {
         let place = match way {
             Way::Single => &mut self.single,
             Way::Paced => &mut self.paced,
             Way::Fast => &mut self.fast,
         };
         if place.is_none() {
-            *place = Some(open(way, interface, longest)?);
+            *place = Some(open(way, capture, longest)?);
         }
         Ok(&mut **place.as_mut().expect("it was put there above"))
     }
@@ -56,14 +62,15 @@ impl Sending {
 /// Bytes of memory for packets that wait.
 const WAITING: usize = 8 << 20;
 
-fn open(way: Way, interface: &str, longest: usize) -> Result<Box<dyn Sink + Send>> {
+fn open(way: Way, capture: &capture::Config, longest: usize) -> Result<Box<dyn Sink + Send>> {
     let config = Config {
-        interface: interface.into(),
+        interface: capture.interface.clone(),
         backend: (way == Way::Single).then_some(Backend::Socket),
         queue: 0,
         offloads: Offloads::default(),
         slots: if way == Way::Single { 1 } else { (WAITING / longest).clamp(64, 512) },
         longest,
+        mark: capture.unseen_mark,
     };
     let open = if way == Way::Fast { sink::open_fast } else { sink::open };
     Ok(open(&config)?.sink)

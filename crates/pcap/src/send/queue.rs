@@ -2,7 +2,7 @@
 //! without gaps. Programs may fill it by themselves.
 
 use std::ffi::{c_char, c_int, c_uint};
-use std::ptr;
+use std::{ptr, thread};
 use std::time::Duration;
 
 use linerate::base::{
@@ -10,7 +10,6 @@ use linerate::base::{
     Timestamp,
 };
 use linerate::transmit::Outlet;
-use linerate::transmit::pacing::{Pace, Rate};
 use linerate::transmit::replay::{Frames, Plan, Replayer, Speed, Timing};
 
 use super::{Way, no_room, since};
@@ -23,10 +22,53 @@ use crate::pointer;
 /// Bytes of a packet's header.
 const HEADER: usize = size_of::<PacketHeader>();
 
+/// The most packets that are handed over together, and how long to wait for room before asking again.
+const BATCH: usize = 64;
+const PAUSE: Duration = Duration::from_micros(20);
+
 /// From so many packets on a program in the kernel sends them, which takes a while to begin.
 const MANY: usize = 1 << 14;
 
-/// The packets of a queue.
+/// The whole packets of a queue, one after the other: each header and what follows it.
+#[derive(Clone)]
+struct Walk<'a>(&'a [u8]);
+
+impl<'a> Iterator for Walk<'a> {
+    type Item = (PacketHeader, &'a [u8]);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (header, rest) = self.0.split_first_chunk::<HEADER>()?;
+        // SAFETY: so many bytes are there, of any alignment, and any bytes are a header.
+        let header: PacketHeader = unsafe { ptr::read_unaligned(header.as_ptr().cast()) };
+        let (frame, rest) = rest.split_at_checked(header.caplen as usize)?;
+        self.0 = rest;
+        Some((header, frame))
+    }
+}
+
+/// Packets, and the bytes that they take of the queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Total {
+    packets: u64,
+    bytes: usize,
+}
+
+impl Total {
+    fn add(&mut self, frame: &[u8]) {
+        self.packets += 1;
+        self.bytes += HEADER + frame.len();
+    }
+}
+
+impl Walk<'_> {
+    fn total(self) -> Total {
+        let mut total = Total::default();
+        self.for_each(|(_, frame)| total.add(frame));
+        total
+    }
+}
+
+/// The packets of a queue, as a source for a replay.
 struct Packets<'a> {
     bytes: &'a [u8],
     table: Vec<Descriptor>,
@@ -38,45 +80,30 @@ struct Packets<'a> {
 const FIRST: Timestamp = Timestamp::from_parts(1, 0);
 
 impl<'a> Packets<'a> {
-    /// Those that are whole.
     fn of(bytes: &'a [u8], precision: Precision) -> Self {
         let (mut table, mut at, mut began) = (Vec::new(), 0, None);
-        while let Some((header, _)) = bytes[at..].split_first_chunk::<HEADER>() {
-            let (time, captured) = read(header, precision);
-            let (start, end) = (at + HEADER, at + HEADER + captured as usize);
-            if end > bytes.len() {
-                break;
-            }
+        for (header, frame) in Walk(bytes) {
+            let time = time(&header, precision);
             let began = *began.get_or_insert(time);
             let time = Timestamp::from_nanos(FIRST.nanos() + time.nanos_since(began));
-            let (offset, length) = (start as u32, captured);
+            let (offset, length) = ((at + HEADER) as u32, header.caplen);
+            let captured = length;
             table.push(Descriptor { time, offset, captured, length, ..Descriptor::default() });
-            at = end;
+            at += HEADER + frame.len();
         }
         let interface = Interface { link_type: LinkType::ETHERNET, ..Interface::default() };
         Self { bytes, table, interfaces: [interface], is_played: false }
     }
-
-    /// Bytes of the queue that the first so many packets take.
-    fn bytes_of(&self, packets: usize) -> usize {
-        let last = packets.checked_sub(1).and_then(|last| self.table.get(last));
-        last.map_or(0, |packet| (packet.offset + packet.captured) as usize)
-    }
 }
 
-/// The time and the length that a packet's header tells.
-fn read(header: &[u8; HEADER], precision: Precision) -> (Timestamp, u32) {
-    // SAFETY: so many bytes are there, of any alignment, and any bytes are a header.
-    let header: PacketHeader = unsafe { ptr::read_unaligned(header.as_ptr().cast()) };
+/// The time that a packet's header tells.
+fn time(header: &PacketHeader, precision: Precision) -> Timestamp {
     let unit = match precision {
         Precision::Micro => 1000,
         Precision::Nano => 1,
     };
     let nanos = header.ts.tv_sec.saturating_mul(1_000_000_000);
-    (
-        Timestamp::from_nanos(nanos.saturating_add(header.ts.tv_usec.saturating_mul(unit))),
-        header.caplen,
-    )
+    Timestamp::from_nanos(nanos.saturating_add(header.ts.tv_usec.saturating_mul(unit)))
 }
 
 impl Source for Packets<'_> {
@@ -100,51 +127,113 @@ impl Source for Packets<'_> {
     }
 }
 
-/// Sends packets until `stop` says true; how many bytes of the queue were sent, and what went wrong.
+/// Sends a queue's packets until `stop` says true; how many bytes of the queue were sent, and what went wrong. `pace` is
+/// the precision of the time stamps to keep to.
 fn transmit(
     live: &mut Live,
-    packets: &mut Packets<'_>,
-    in_time: bool,
+    bytes: &[u8],
+    pace: Option<Precision>,
     stop: &dyn Fn() -> bool,
 ) -> (usize, Result<()>) {
-    let interface = live.config.interface.clone();
-    let longest = match Outlet::find(&interface) {
+    let longest = match Outlet::find(&live.config.interface) {
         Ok(outlet) => outlet.longest(),
         Err(error) => return (0, Err(error)),
     };
     let frames = Frames { longest, ..Frames::default() };
-    let way = if !in_time && packets.table.len() >= MANY { Way::Fast } else { Way::Paced };
-    let timing = match in_time {
-        true => Timing::Recorded { speed: Speed::RECORDED, max_gap: None },
-        false => Timing::Paced(Pace::new(Rate::Unlimited)),
-    };
-    let sink = match live.sending.by(way, &interface, frames.slot()) {
+    let is_long = pace.is_none() && Walk(bytes).nth(MANY - 1).is_some();
+    let way = if is_long { Way::Fast } else { Way::Paced };
+    let sink = match live.sending.by(way, &live.config, frames.slot()) {
         Ok(sink) => sink,
         Err(error) => return (0, Err(error)),
     };
     let before = sink.stats();
-    let played = play(&Plan { frames, timing, count: None, duration: None }, sink, packets, stop);
+    let (whole, passed) = match pace {
+        None => pour(sink, bytes, longest, stop),
+        Some(precision) => {
+            let passed = play(frames, sink, &mut Packets::of(bytes, precision), stop);
+            (Walk(bytes).total(), passed)
+        }
+    };
     let (sent, refused) = since(sink.stats(), before);
     live.sending.sent += sent;
-    let all = packets.table.len() as u64;
-    let result = match played {
-        Ok(()) if refused > 0 => Err(no_room(&interface)),
-        Ok(()) if sent < all => Err(incomplete(&interface, all - sent)),
-        played => played,
+    let interface = &live.config.interface;
+    let result = match passed {
+        Ok(()) if refused > 0 => Err(no_room(interface)),
+        Ok(()) if sent < whole.packets => Err(incomplete(interface, whole.packets - sent)),
+        Ok(()) if whole.bytes < bytes.len() => Err(broken(interface)),
+        passed => passed,
     };
-    (packets.bytes_of(sent as usize), result)
+    let bytes = match sent < whole.packets {
+        true => Walk(bytes).take(sent as usize).map(|(_, frame)| HEADER + frame.len()).sum(),
+        false => whole.bytes,
+    };
+    (bytes, result)
 }
 
+/// Sends packets when they are due.
 fn play(
-    plan: &Plan,
+    frames: Frames,
     sink: &mut dyn Sink,
     packets: &mut Packets<'_>,
     stop: &dyn Fn() -> bool,
 ) -> Result<()> {
-    let mut replayer = Replayer::new(plan, sink)?;
+    let timing = Timing::Recorded { speed: Speed::RECORDED, max_gap: None };
+    let plan = Plan { frames, timing, count: None, duration: None };
+    let mut replayer = Replayer::new(&plan, sink)?;
     let played = replayer.play(packets, &mut |_| stop());
     let (_, flushed) = replayer.finish(None, &mut || stop());
     played.map(drop).and(flushed)
+}
+
+/// Sends packets of up to `longest` bytes as fast as can be; says how many there are in the queue.
+fn pour(
+    sink: &mut dyn Sink,
+    bytes: &[u8],
+    longest: usize,
+    stop: &dyn Fn() -> bool,
+) -> (Total, Result<()>) {
+    let (mut walk, mut total) = (Walk(bytes), Total::default());
+    let poured = loop {
+        match fill(sink, &mut walk, longest, &mut total) {
+            Ok(true) if !stop() => {}
+            poured => break poured.and_then(|_| sink.flush(&mut || stop())),
+        }
+    };
+    walk.for_each(|(_, frame)| total.add(frame));
+    (total, poured)
+}
+
+/// Hands over the next packets, if there is room, and adds them up; false where there are none any more.
+fn fill(
+    sink: &mut dyn Sink,
+    walk: &mut Walk<'_>,
+    longest: usize,
+    total: &mut Total,
+) -> Result<bool> {
+    let mut slots = sink.acquire(BATCH)?;
+    let room = slots.room();
+    if room == 0 {
+        thread::sleep(PAUSE);
+        return Ok(true);
+    }
+    let before = total.packets;
+    for (_, frame) in walk.take(room) {
+        total.add(frame);
+        if frame.len() <= longest {
+            slots.push(|slot| {
+                slot[..frame.len()].copy_from_slice(frame);
+                frame.len()
+            });
+        }
+    }
+    sink.submit()?;
+    Ok(total.packets > before)
+}
+
+fn broken(interface: &str) -> Error {
+    let asked = format!("send a queue on {interface}");
+    Error::new(ErrorKind::Malformed, asked, "the queue ends inside a packet")
+        .advise("its length is the sum of its headers and packets")
 }
 
 fn incomplete(interface: &str, packets: u64) -> Error {
@@ -155,19 +244,16 @@ fn incomplete(interface: &str, packets: u64) -> Error {
 
 /// Sends a queue; how many of its bytes were sent.
 fn send(inner: &mut Inner, bytes: &[u8], in_time: bool, stop: &dyn Fn() -> bool) -> usize {
-    let mut packets = Packets::of(bytes, inner.precision);
-    let whole = packets.bytes_of(packets.table.len());
+    let pace = in_time.then_some(inner.precision);
     let (sent, result) = match inner.sender() {
-        Ok(live) => transmit(live, &mut packets, in_time, stop),
+        Ok(live) => transmit(live, bytes, pace, stop),
         Err(text) => {
             inner.fail(text);
             return 0;
         }
     };
-    match result {
-        Err(error) => inner.fail(&error.to_string()),
-        Ok(()) if whole < bytes.len() => inner.fail("the queue ends inside a packet"),
-        Ok(()) => {}
+    if let Err(error) = result {
+        inner.fail(&error.to_string());
     }
     sent
 }
@@ -246,8 +332,7 @@ mod tests {
             let times: Vec<_> =
                 packets.table.iter().map(|packet| packet.time.nanos_since(FIRST)).collect();
             assert_eq!(times, [0, 20_000, 999_990_000], "{second}");
-            assert_eq!(packets.bytes_of(2), 2 * (24 + 61));
-            assert_eq!(packets.bytes_of(3), bytes.len());
+            assert_eq!(Walk(&bytes).total(), Total { packets: 3, bytes: bytes.len() });
         }
     }
 

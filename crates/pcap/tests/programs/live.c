@@ -180,6 +180,28 @@ static void forked(void)
 	take(30, -1);
 }
 
+/* Packets that a handle has seen since this was asked last. */
+static u_int seen(pcap_t *handle, struct pcap_stat *before)
+{
+	struct pcap_stat now;
+	if (pcap_stats(handle, &now))
+		printf("stats: %s\n", pcap_geterr(handle));
+	u_int packets = now.ps_recv - before->ps_recv;
+	*before = now;
+	return packets;
+}
+
+/* A handle does not see what it sends, others do. */
+static void own(void)
+{
+	struct pcap_stat of_capture = { 0 }, of_sender = { 0 };
+	seen(capture, &of_capture);
+	seen(sender, &of_sender);
+	send_frames(capture, 10);
+	becomes_quiet();
+	printf("own %u, of others %u\n", seen(capture, &of_capture), seen(sender, &of_sender));
+}
+
 static void protocol(void)
 {
 	capture = opened("lo", TYPE);
@@ -227,6 +249,7 @@ int main(int argc, char **argv)
 	filters();
 	ends();
 	forked();
+	own();
 	pcap_close(sender);
 	pcap_close(capture);
 	protocol();

@@ -41,11 +41,11 @@ impl Libpcap {
     }
 }
 
-/// An interface opened for capturing, to compile for: of its packets the kernel tells the VLAN
-/// tags. It belongs to one thread.
+/// An interface opened for capturing, to compile for, as of its packets the kernel tells the VLAN
+/// tags, or to send on. It belongs to one thread.
 pub struct Interface {
     libpcap: Libpcap,
-    handle: Handle,
+    pub(super) handle: Handle,
 }
 
 impl Libpcap {

@@ -29,14 +29,19 @@ pub(super) struct PacketHeader {
 }
 
 macro_rules! symbols {
-    ($($name:ident($($argument:ty),*) $(-> $result:ty)?;)*) => {
-        /// One field per function, with its name and its prototype.
+    ($(#[$note:meta])* $table:ident: $($name:ident($($argument:ty),*) $(-> $result:ty)?;)*) => {
+        $(#[$note])*
         #[derive(Clone, Copy, Debug)]
-        pub(super) struct Symbols {
+        pub(super) struct $table {
             $(pub(super) $name: unsafe extern "C" fn($($argument),*) $(-> $result)?,)*
         }
 
-        impl Symbols {
+        impl $table {
+            pub(super) fn load() -> Result<Self> {
+                let library = NAMES.into_iter().find_map(Library::open);
+                Self::resolve(library.ok_or_else(|| missing("not installed"))?)
+            }
+
             fn resolve(library: Library) -> Result<Self> {
                 Ok(Self {
                     $($name: {
@@ -58,6 +63,8 @@ macro_rules! symbols {
 }
 
 symbols! {
+    /// One field per function, with its name and its prototype.
+    Symbols:
     pcap_lib_version() -> *const c_char;
     pcap_open_dead(c_int, c_int) -> *mut PcapT;
     pcap_open_live(*const c_char, c_int, c_int, c_int, *mut c_char) -> *mut PcapT;
@@ -70,15 +77,26 @@ symbols! {
     pcap_setfilter(*mut PcapT, *mut RawProgram) -> c_int;
     pcap_next_ex(*mut PcapT, *mut *const PacketHeader, *mut *const c_uchar) -> c_int;
     pcap_offline_filter(*const RawProgram, *const PacketHeader, *const c_uchar) -> c_int;
+    pcap_inject(*mut PcapT, *const c_void, usize) -> c_int;
     bpf_validate(*const SockFilter, c_int) -> c_int;
     bpf_image(*const SockFilter, c_int) -> *const c_char;
 }
 
-impl Symbols {
-    pub(super) fn load() -> Result<Self> {
-        let library = NAMES.into_iter().find_map(Library::open);
-        Self::resolve(library.ok_or_else(|| missing("not installed"))?)
-    }
+/// `struct pcap_send_queue` of WinPcap's `pcap.h`.
+#[repr(C)]
+pub(super) struct RawQueue {
+    pub(super) room: c_uint,
+    pub(super) length: c_uint,
+    pub(super) buffer: *mut c_char,
+}
+
+symbols! {
+    /// The same of what WinPcap has added, and who follows it.
+    QueueSymbols:
+    pcap_sendqueue_alloc(c_uint) -> *mut RawQueue;
+    pcap_sendqueue_destroy(*mut RawQueue);
+    pcap_sendqueue_queue(*mut RawQueue, *const PacketHeader, *const c_uchar) -> c_int;
+    pcap_sendqueue_transmit(*mut PcapT, *mut RawQueue, c_int) -> c_uint;
 }
 
 /// What `dlopen` gave. Never closed, since the functions found in it are copied freely.

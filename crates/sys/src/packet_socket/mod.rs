@@ -116,6 +116,14 @@ impl PacketSocket {
         self.set_option(libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, &request)
     }
 
+    /// Puts a mark on all that is sent by the socket (`SO_MARK`, socket(7)).
+    ///
+    /// # Errors
+    /// `EPERM` without CAP_NET_ADMIN or, since Linux 5.17, CAP_NET_RAW.
+    pub fn set_mark(&self, mark: u32) -> io::Result<()> {
+        self.set_option(libc::SOL_SOCKET, libc::SO_MARK, &mark)
+    }
+
     /// Has every message carry its [`AuxData`].
     ///
     /// # Errors

@@ -39,7 +39,7 @@ impl Buffer {
     }
 
     /// The frames that were filled in and have not left.
-    pub(super) fn frames(&self) -> impl ExactSizeIterator<Item = &[u8]> {
+    pub(super) fn frames(&self) -> impl ExactSizeIterator<Item = &[u8]> + Clone {
         let slots = self.bytes.chunks(self.stride);
         let frames = self.lengths.iter().zip(slots).skip(self.gone);
         frames.map(|(length, slot)| &slot[..*length as usize])

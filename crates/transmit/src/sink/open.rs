@@ -76,6 +76,8 @@ pub struct Config {
     /// What `xdp` has the driver do, where it can; the others have none of it. A checksum is one of every frame, and
     /// with launch times every frame [has a date](linerate_base::Slots::date).
     pub offloads: Offloads,
+    /// The mark that frames get (`SO_MARK`, socket(7)), where the system permits it: by `ring`, `mmsg` and `socket`.
+    pub mark: Option<u32>,
 }
 
 /// A sink that was opened, and how.
@@ -196,16 +198,18 @@ const NO_BUFFERS: Option<i32> = Some(105);
 
 fn make(config: &Config, backend: Backend, why: &'static str) -> Result<Opened> {
     let wire = || Wire::find(&config.interface);
-    let &Config { queue, slots, longest, offloads: wanted, .. } = config;
+    let &Config { queue, slots, longest, offloads: wanted, mark, .. } = config;
     let (mut offloads, mut notes) = (Offloads::default(), Vec::new());
     let sink: Box<dyn Sink + Send> = match backend {
         Backend::Live => Box::new(FramesSink::open(&config.interface, slots, longest)?),
-        Backend::Socket => Box::new(SocketSink::new(wire()?, slots, longest, 1)?),
-        Backend::Mmsg => Box::new(SocketSink::new(wire()?, slots, longest, packet_send::BATCH)?),
+        Backend::Socket => Box::new(SocketSink::new(wire()?, slots, longest, 1, mark)?),
+        Backend::Mmsg => {
+            Box::new(SocketSink::new(wire()?, slots, longest, packet_send::BATCH, mark)?)
+        },
         Backend::Ring => {
             let wire = wire()?;
             let asked = format!("make a transmit ring on {}", config.interface);
-            let ring = PacketRing::new(socket::bound(&wire)?, slots, longest);
+            let ring = PacketRing::new(socket::bound(&wire, mark)?, slots, longest);
             Box::new(RingSink::new(wire, ring.map_err(|e| Error::system(asked, e))?))
         }
         Backend::Xdp => {

@@ -21,10 +21,16 @@ pub(super) struct SocketSink {
 }
 
 impl SocketSink {
-    /// `slots` and `longest` are as in [`Config`](super::Config); `most` is how many frames go out with a system
+    /// `slots`, `longest` and `mark` are as in [`Config`](super::Config); `most` is how many frames go out with a system
     /// call, [`packet_send::BATCH`] at most.
-    pub(super) fn new(wire: Wire, slots: usize, longest: usize, most: usize) -> Result<Self> {
-        let socket = bound(&wire)?;
+    pub(super) fn new(
+        wire: Wire,
+        slots: usize,
+        longest: usize,
+        most: usize,
+        mark: Option<u32>,
+    ) -> Result<Self> {
+        let socket = bound(&wire, mark)?;
         let buffer = Buffer::new(slots, longest);
         Ok(Self { wire, socket, buffer, most, stats: SinkStats::default() })
     }
@@ -40,26 +46,37 @@ impl SocketSink {
     }
 
     fn send_frames(&mut self) -> io::Result<()> {
-        let frames: Vec<_> = self.buffer.frames().map(IoSlice::new).collect();
+        let mut rest = self.buffer.frames();
         let (mut gone, mut bytes) = (0, 0);
         let ended = loop {
-            let rest = &frames[gone..];
-            if rest.is_empty() {
+            if rest.len() == 0 {
                 break Ok(());
             }
-            match packet_send::send(&self.socket, &rest[..rest.len().min(self.most)]) {
+            match self.send_some(rest.clone()) {
                 Ok(0) => break Ok(()),
                 Ok(taken) => {
-                    bytes += rest[..taken].iter().map(|frame| frame.len() as u64).sum::<u64>();
+                    bytes += rest.by_ref().take(taken).map(|frame| frame.len() as u64).sum::<u64>();
                     gone += taken;
                 }
                 Err(error) => break Err(error),
             }
         };
+        drop(rest);
         self.buffer.leave(gone);
         self.stats.sent += gone as u64;
         self.stats.sent_bytes += bytes;
         ended
+    }
+
+    /// Sends the first of `frames` with one system call; says how many.
+    fn send_some<'a>(&self, frames: impl Iterator<Item = &'a [u8]>) -> io::Result<usize> {
+        let mut frames = frames.map(IoSlice::new).take(self.most);
+        if self.most == 1 {
+            // Who sends them one by one is not to wait for memory.
+            return frames.next().map_or(Ok(0), |frame| packet_send::send(&self.socket, &[frame]));
+        }
+        let frames: Vec<_> = frames.collect();
+        packet_send::send(&self.socket, &frames)
     }
 
     fn give_up(&mut self) {
@@ -105,9 +122,13 @@ impl Sink for SocketSink {
 ///
 /// # Errors
 /// [`Permission`](linerate_base::ErrorKind::Permission) without CAP_NET_RAW.
-pub(super) fn bound(wire: &Wire) -> Result<PacketSocket> {
+pub(super) fn bound(wire: &Wire, mark: Option<u32>) -> Result<PacketSocket> {
     let open = || -> io::Result<_> {
         let socket = PacketSocket::open(Level::Link)?;
+        if let Some(mark) = mark {
+            // Who may not mark frames may send them all the same.
+            let _ = socket.set_mark(mark);
+        }
         socket.bind(wire.link().index(), 0)?;
         Ok(socket)
     };

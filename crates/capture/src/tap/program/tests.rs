@@ -52,6 +52,7 @@ impl Bench {
             producers: Producers::Cpus,
             predicate: None,
             owned: None,
+            unseen_mark: None,
             snaplen: 1500,
             stamps: Stamps::Each,
             driver: Driver::default(),

@@ -200,6 +200,7 @@ pub(super) fn open_sink(host: &Host) -> Result<Box<dyn linerate::base::Sink + Se
         slots: SLOTS,
         longest: LONGEST,
         offloads: sink::Offloads::default(),
+        mark: None,
     })?;
     Ok(opened.sink)
 }

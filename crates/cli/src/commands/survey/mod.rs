@@ -163,6 +163,7 @@ pub(super) fn sink(way: &WayArgs, slots: usize, longest: usize) -> sink::Config 
         slots,
         longest,
         offloads: sink::Offloads::default(),
+        mark: None,
     }
 }
 

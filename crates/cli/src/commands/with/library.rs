@@ -23,7 +23,7 @@ const ASKED: &str = "find linerate's libpcap";
 ///
 /// # Errors
 /// [`ErrorKind::NotFound`] when there is none.
-pub(super) fn find() -> Result<PathBuf> {
+pub(crate) fn find() -> Result<PathBuf> {
     let named = env::var_os(LIBRARY).filter(|name| !name.is_empty());
     let places = match named {
         Some(name) => vec![PathBuf::from(name)],
@@ -50,7 +50,7 @@ fn beside(linerate: &Path) -> Vec<PathBuf> {
 ///
 /// # Errors
 /// When the system does not make it.
-pub(super) fn linked(library: &Path) -> Result<TempDir> {
+pub(crate) fn linked(library: &Path) -> Result<TempDir> {
     let make = || {
         let all = std::fs::Permissions::from_mode(0o755);
         let folder = tempfile::Builder::new().prefix("linerate-").permissions(all).tempdir()?;
