@@ -1,14 +1,19 @@
-//! `cargo xtask check`: does the project hold to its own rules?
+//! What the project does to itself.
 //!
-//! Every step is one function; all of them run, and the failures are listed together at the end.
+//! - `cargo xtask check`: does it hold to its own rules? Every step is one function; all of them run, and the failures are
+//!   listed together at the end
+//! - `cargo xtask header`: writes libpcap's header from the code of crate `pcap`
+//! - `cargo xtask install-pcap`: puts our libpcap where programs are built with it and find it
 
+mod header;
+mod install;
 mod layers;
 mod licences;
 mod tools;
 
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Context, Result, ensure};
 use cargo_metadata::{Metadata, MetadataCommand};
 
 type Step = (&'static str, fn(&Metadata) -> Result<()>);
@@ -18,6 +23,7 @@ const STEPS: &[Step] = &[
     ("lints in force", layers::check_lints),
     ("licences", licences::check),
     ("minimum Rust", tools::minimum_rust),
+    ("libpcap's header", header::check),
     ("formatting", tools::formatting),
     ("clippy", tools::clippy),
     ("rustdoc", tools::rustdoc),
@@ -25,31 +31,42 @@ const STEPS: &[Step] = &[
     ("advisories", tools::advisories),
 ];
 
+const USAGE: &str = "\
+usage: cargo xtask check
+       cargo xtask header
+       cargo xtask install-pcap [PREFIX]     /usr/local without one";
+
 fn main() -> ExitCode {
-    match std::env::args().nth(1).as_deref() {
-        Some("check") => check(),
+    let arguments: Vec<_> = std::env::args().skip(1).collect();
+    let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
+    let done = match arguments[..] {
+        ["check"] => with_metadata(check),
+        ["header"] => with_metadata(header::write),
+        ["install-pcap"] => with_metadata(|metadata| install::run(metadata, "/usr/local")),
+        ["install-pcap", prefix] => with_metadata(|metadata| install::run(metadata, prefix)),
         _ => {
-            eprintln!("usage: cargo xtask check");
-            ExitCode::from(2)
+            eprintln!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error:#}");
+            ExitCode::FAILURE
         }
     }
 }
 
-fn check() -> ExitCode {
-    let metadata = match MetadataCommand::new().exec() {
-        Ok(metadata) => metadata,
-        Err(error) => {
-            eprintln!("cargo metadata: {error}");
-            return ExitCode::FAILURE;
-        }
-    };
-    let failed = STEPS.iter().filter(|step| !run(step, &metadata)).count();
-    if failed > 0 {
-        eprintln!("{failed} of {} checks failed", STEPS.len());
-        return ExitCode::FAILURE;
-    }
+fn with_metadata(work: impl FnOnce(&Metadata) -> Result<()>) -> Result<()> {
+    work(&MetadataCommand::new().exec().context("cargo metadata")?)
+}
+
+fn check(metadata: &Metadata) -> Result<()> {
+    let failed = STEPS.iter().filter(|step| !run(step, metadata)).count();
+    ensure!(failed == 0, "{failed} of {} checks failed", STEPS.len());
     println!("all {} checks passed", STEPS.len());
-    ExitCode::SUCCESS
+    Ok(())
 }
 
 fn run((name, step): &Step, metadata: &Metadata) -> bool {

@@ -16,8 +16,8 @@ use std::time::{Duration, Instant};
 
 use linerate_base::{Batch, Descriptor, Error, ErrorKind, Interface, Result, Source, Stats};
 
-use crate::threads::consumer_cores;
 use crate::live::ring::hold;
+use crate::threads::consumer_cores;
 use crate::{Backend, Capture, Config};
 use held::Held;
 use reader::{News, Reader};

@@ -1,29 +1,72 @@
 //! What every function of the library does at the boundary.
 
+use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr;
 
 /// Defines functions of the library: `fn name(arguments) -> result, fault => { body }`. Where the body panics, which
-/// is a mistake of ours, the caller gets the fault.
+/// is a mistake of ours, the caller gets the fault. Nor is a thread cancelled (pthread_cancel(3)) in the body, whose
+/// frames that would unwind.
+///
+/// A body of `=> again { body }` says by a `ControlFlow` whether it is to run once more; in between a thread may be
+/// cancelled.
 macro_rules! entry {
-    ($($(#[$note:meta])* fn $name:ident($($argument:ident: $type:ty),*) -> $result:ty, $fault:expr => $body:block)+) => {$(
+    ($($(#[$note:meta])* fn $name:ident($($argument:ident: $type:ty),*) -> $result:ty, $fault:expr => $($how:ident)? $body:block)+) => {$(
         $(#[$note])*
         ///
         /// # Safety
         /// Each pointer is null or what the manual page of this name asks for, and valid during the call.
         #[unsafe(no_mangle)]
-        #[allow(unused_unsafe, reason = "some functions follow no pointer")]
-        pub unsafe extern "C" fn $name($($argument: $type),*) -> $result {
-            // SAFETY: the caller keeps to the contract above, and what the body calls asks for no more.
-            $crate::entry::guard($fault, || unsafe { $body })
+        #[allow(unused_unsafe, unused_mut, reason = "some functions follow no pointer and change no argument")]
+        pub unsafe extern "C-unwind" fn $name($(mut $argument: $type),*) -> $result {
+            $crate::entry::run!($($how)? $fault, $body)
         }
     )+};
 }
 
-pub(crate) use entry;
+/// The body of such a function.
+macro_rules! run {
+    (again $fault:expr, $body:block) => {
+        loop {
+            let fault = std::ops::ControlFlow::Break($fault);
+            // SAFETY: the caller keeps to the contract of the function, and what the body calls asks for no more.
+            match $crate::entry::guard(fault, || unsafe { $body }) {
+                std::ops::ControlFlow::Break(result) => break result,
+                std::ops::ControlFlow::Continue(()) => $crate::entry::end_if_cancelled(),
+            }
+        }
+    };
+    ($fault:expr, $body:block) => {
+        // SAFETY: as above.
+        $crate::entry::guard($fault, || unsafe { $body })
+    };
+}
 
-/// What `body` gives, or `fault` where it panics: nothing may unwind into a C program.
+pub(crate) use {entry, run};
+
+unsafe extern "C-unwind" {
+    fn pthread_setcancelstate(state: c_int, before: *mut c_int) -> c_int;
+    fn pthread_testcancel();
+}
+
+/// `PTHREAD_CANCEL_DISABLE` of `pthread.h`.
+const CANCEL_DISABLE: c_int = 1;
+
+/// What `body` gives, or `fault` where it panics: nothing may unwind into a C program, and no thread's end through us.
 pub(crate) fn guard<T>(fault: T, body: impl FnOnce() -> T) -> T {
-    catch_unwind(AssertUnwindSafe(body)).unwrap_or(fault)
+    let mut before = 0;
+    // SAFETY: the state is one that there is, and what it was goes to a number. Nothing unwinds here.
+    unsafe { pthread_setcancelstate(CANCEL_DISABLE, &raw mut before) };
+    let result = catch_unwind(AssertUnwindSafe(body)).unwrap_or(fault);
+    // SAFETY: the state is the one that was there.
+    unsafe { pthread_setcancelstate(before, ptr::null_mut()) };
+    result
+}
+
+/// Ends the thread where another one has cancelled it. Frames that this unwinds must have nothing to drop.
+pub(crate) fn end_if_cancelled() {
+    // SAFETY: the one frame above this one is that of an exported function between two runs of its body.
+    unsafe { pthread_testcancel() }
 }
 
 #[cfg(test)]

@@ -3,13 +3,12 @@
 use std::ffi::{c_char, c_int, c_uint};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::abi::ERROR;
+use crate::abi::{ENCODING_LOCAL, ENCODING_UTF_8, ERROR};
 use crate::entry::entry;
 use crate::pointer;
 
-/// How texts are encoded, as `pcap_init` was told: `PCAP_CHAR_ENC_LOCAL` and `PCAP_CHAR_ENC_UTF_8`, which are the same
-/// here.
-const ENCODINGS: [c_uint; 2] = [0, 1];
+/// How texts are encoded, as `pcap_init` was told; they are the same here.
+const ENCODINGS: [c_uint; 2] = [ENCODING_LOCAL, ENCODING_UTF_8];
 
 /// Not told.
 const NONE: c_uint = c_uint::MAX;

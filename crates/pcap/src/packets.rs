@@ -4,6 +4,7 @@
 //! bytes are valid until the handle is asked for the next one, as libpcap's are.
 
 use std::ffi::c_int;
+use std::ops::ControlFlow;
 use std::time::Duration;
 use std::{ptr, slice};
 
@@ -265,24 +266,18 @@ entry! {
         count: c_int,
         handler: Option<Handler>,
         user: *mut u8
-    ) -> c_int, ERROR => {
-        let (Some(handler), false) = (handler, handle.is_null()) else { return ERROR };
-        let mut left = count;
-        loop {
-            let delivered = deliver(handle, left, handler, user);
-            if delivered == 0 && is_live(handle) {
-                continue;
-            }
-            if delivered <= 0 {
-                return delivered;
-            }
-            if count > 0 {
-                left -= delivered;
-                if left <= 0 {
-                    return 0;
-                }
-            }
+    ) -> c_int, ERROR => again {
+        let (Some(handler), false) = (handler, handle.is_null()) else {
+            return ControlFlow::Break(ERROR);
+        };
+        match deliver(handle, count, handler, user) {
+            0 if is_live(handle) => {}
+            delivered @ ..=0 => return ControlFlow::Break(delivered),
+            delivered if count == delivered => return ControlFlow::Break(0),
+            delivered if count > 0 => count -= delivered,
+            _ => {}
         }
+        ControlFlow::Continue(())
     }
 
     /// Gives up to `count` packets to a callback, of a count below 1 as many as there are; how many they were, or

@@ -4,27 +4,32 @@ use std::ffi::{CStr, c_char, c_int};
 use std::io::Write;
 use std::ptr;
 
+use crate::abi::{
+    ERROR, ERROR_ACTIVATED, ERROR_BREAK, ERROR_DOWN, ERROR_NO_DEVICE, ERROR_NO_MONITOR,
+    ERROR_NOT_ACTIVATED, ERROR_NOT_MONITOR, ERROR_PERMISSION, ERROR_PRECISION, ERROR_PROMISCUOUS,
+    ERROR_TSTAMP_TYPE, WARNING, WARNING_PROMISCUOUS, WARNING_TSTAMP_TYPE,
+};
 use crate::entry::entry;
 use crate::handle::{self, Handle};
 use crate::pointer;
 
-/// What each status of `pcap_activate` and others means, by its number (`pcap/pcap.h`).
+/// What each status of `pcap_activate` and others means.
 const TEXTS: &[(c_int, &CStr)] = &[
-    (3, c"That type of time stamp is not supported by that device"),
-    (2, c"That device doesn't support promiscuous mode"),
-    (1, c"Generic warning"),
-    (-1, c"Generic error"),
-    (-2, c"Loop terminated by pcap_breakloop"),
-    (-3, c"The pcap_t has not been activated"),
-    (-4, c"The setting can't be changed after the pcap_t is activated"),
-    (-5, c"No such device exists"),
-    (-6, c"That device doesn't support monitor mode"),
-    (-7, c"That operation is supported only in monitor mode"),
-    (-8, c"You don't have permission to perform this capture on that device"),
-    (-9, c"That device is not up"),
-    (-10, c"That device doesn't support setting the time stamp type"),
-    (-11, c"You don't have permission to capture in promiscuous mode on that device"),
-    (-12, c"That device doesn't support that time stamp precision"),
+    (WARNING_TSTAMP_TYPE, c"That type of time stamp is not supported by that device"),
+    (WARNING_PROMISCUOUS, c"That device doesn't support promiscuous mode"),
+    (WARNING, c"Generic warning"),
+    (ERROR, c"Generic error"),
+    (ERROR_BREAK, c"Loop terminated by pcap_breakloop"),
+    (ERROR_NOT_ACTIVATED, c"The pcap_t has not been activated"),
+    (ERROR_ACTIVATED, c"The setting can't be changed after the pcap_t is activated"),
+    (ERROR_NO_DEVICE, c"No such device exists"),
+    (ERROR_NO_MONITOR, c"That device doesn't support monitor mode"),
+    (ERROR_NOT_MONITOR, c"That operation is supported only in monitor mode"),
+    (ERROR_PERMISSION, c"You don't have permission to perform this capture on that device"),
+    (ERROR_DOWN, c"That device is not up"),
+    (ERROR_TSTAMP_TYPE, c"That device doesn't support setting the time stamp type"),
+    (ERROR_PROMISCUOUS, c"You don't have permission to capture in promiscuous mode on that device"),
+    (ERROR_PRECISION, c"That device doesn't support that time stamp precision"),
 ];
 
 entry! {

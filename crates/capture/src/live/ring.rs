@@ -37,11 +37,7 @@ pub(crate) fn geometry(buffer: u64, snaplen: u32, hold: Duration) -> Geometry {
     let share = (buffer / MANY / HOLD.as_millis() as u64).saturating_mul(millis).max(1);
     let block = (1 << share.ilog2()).clamp(least, BLOCK);
     let blocks = (buffer / block).clamp(FEWEST, u32::MAX.into());
-    Geometry {
-        block_bytes: block as u32,
-        blocks: blocks as u32,
-        retire: hold.max(AT_ONCE),
-    }
+    Geometry { block_bytes: block as u32, blocks: blocks as u32, retire: hold.max(AT_ONCE) }
 }
 
 /// How long a block waits for more packets.

@@ -78,7 +78,7 @@ fn set(inner: &mut Inner, instructions: &[Instruction]) -> c_int {
 
 entry! {
     /// Makes a program, of `pcap_compile` or made by hand, the filter of a handle. The handle keeps a copy.
-    fn pcap_setfilter(handle: *mut Handle, program: *const BpfProgram) -> c_int, ERROR => {
+    fn pcap_setfilter(handle: *mut Handle, program: *mut BpfProgram) -> c_int, ERROR => {
         handle::active_or(handle, |inner| set(inner, instructions(program)))
     }
 }

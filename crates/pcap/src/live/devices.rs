@@ -188,27 +188,27 @@ entry! {
 
     /// The first interface of the list, valid until the thread's next question; null and the reason where there is none.
     /// Programs that have called `pcap_init` are told to take the list.
-    fn pcap_lookupdev(error: *mut c_char) -> *const c_char, ptr::null() => {
+    fn pcap_lookupdev(error: *mut c_char) -> *mut c_char, ptr::null_mut() => {
         if init::is_done() {
             pointer::say(
                 error,
                 "pcap_lookupdev() is deprecated and is not supported in programs calling pcap_init()",
             );
-            return ptr::null();
+            return ptr::null_mut();
         }
         let first = ranked().map(|all| all.into_iter().find(|c| c.interface.is_some()));
         match first {
             Ok(Some(first)) => FIRST.with_borrow_mut(|place| {
                 *place = CString::new(first.name).unwrap_or_default();
-                place.as_ptr()
+                place.as_ptr().cast_mut()
             }),
             Ok(None) => {
                 pointer::say(error, "no suitable device found");
-                ptr::null()
+                ptr::null_mut()
             }
             Err(text) => {
                 pointer::say(error, &text);
-                ptr::null()
+                ptr::null_mut()
             }
         }
     }

@@ -9,7 +9,7 @@ use linerate::base::{LinkType, TimestampSource};
 use linerate::capture::{ANY, Config, HOLD, Interrupt, MAX_SNAPLEN};
 
 use super::protocol;
-use crate::abi::{ERROR, ERROR_ACTIVATED, WARNING_TSTAMP_TYPE};
+use crate::abi::{ERROR, ERROR_ACTIVATED, TSTAMP_ADAPTER, TSTAMP_HOST, WARNING_TSTAMP_TYPE};
 use crate::entry::entry;
 use crate::handle::{self, Handle, Kind, Precision};
 use crate::pointer;
@@ -17,9 +17,9 @@ use crate::pointer;
 /// A wait that only a packet or an interrupt ends.
 pub(crate) const FOREVER: Duration = Duration::MAX;
 
-/// The kinds of time stamps that we have, by libpcap's numbers.
+/// The kinds of time stamps that we have.
 const STAMPS: [(c_int, TimestampSource); 2] =
-    [(0, TimestampSource::Kernel), (3, TimestampSource::Hardware)];
+    [(TSTAMP_HOST, TimestampSource::Kernel), (TSTAMP_ADAPTER, TimestampSource::Hardware)];
 
 /// A capture that has not begun.
 pub(crate) struct Settings {

@@ -13,12 +13,15 @@ use linerate::base::{Batch, Error, ErrorKind, LinkType, Result, Source, Stats};
 use linerate::bpf::classic::Program;
 use linerate::capture::{self, ANY, Config, Directions, Filter, UserFilter};
 use linerate::filter::{self, Options, Target};
+use linerate::sys::interface;
 
 use super::protocol;
 use super::report::{self, Report};
 use super::select::Selectable;
 use super::settings::Settings;
-use crate::abi::{ERROR, ExtendedStat, PcapStat};
+use crate::abi::{
+    DIRECTION_BOTH, DIRECTION_IN, DIRECTION_OUT, Direction, ERROR, ExtendedStat, PcapStat,
+};
 use crate::entry::entry;
 use crate::filter::{ByProgram, Compiled, Request};
 use crate::handle::{self, Handle, Inner, Kind};
@@ -61,7 +64,7 @@ pub(crate) enum Mode {
 
 impl Live {
     pub(crate) fn open(mut config: Config, settings: &Settings) -> Result<Self> {
-        let link_types = capture::link_types(&config.interface)?;
+        let link_types = link_types(&config.interface)?;
         let &Settings { timeout, is_nonblocking, protocol, .. } = settings;
         if let Some(protocol) = protocol {
             let link_type = config.link_type.or_else(|| link_types.first().copied());
@@ -131,6 +134,16 @@ impl Drop for Live {
             report.tell(&self.config.interface, &self.way, &stats, self.sending.sent());
         }
     }
+}
+
+/// The link types that packets of an interface can be told to have. What a cable modem's head end puts on an Ethernet
+/// nobody but the user knows.
+fn link_types(interface: &str) -> Result<Vec<LinkType>> {
+    let mut all = capture::link_types(interface)?;
+    if all.contains(&LinkType::ETHERNET) && !interface::by_name(interface)?.is_loopback {
+        all.push(LinkType::DOCSIS);
+    }
+    Ok(all)
 }
 
 /// Begins to capture, or to count, and says how.
@@ -260,7 +273,8 @@ impl Inner {
             _ => None,
         };
         let status = self.change_live(|config, _| {
-            config.link_type = Some(link_type);
+            let is_docsis = link_type == LinkType::DOCSIS;
+            config.link_type = Some(if is_docsis { LinkType::ETHERNET } else { link_type });
             // It was for packets of the other one.
             config.filter = None;
             if let Some(protocol) = protocol {
@@ -293,18 +307,18 @@ impl Inner {
 }
 
 /// Which way packets must go, by `pcap_direction_t`.
-fn directions(number: c_int) -> Option<Directions> {
+fn directions(number: Direction) -> Option<Directions> {
     match number {
-        0 => Some(Directions::Both),
-        1 => Some(Directions::In),
-        2 => Some(Directions::Out),
+        DIRECTION_BOTH => Some(Directions::Both),
+        DIRECTION_IN => Some(Directions::In),
+        DIRECTION_OUT => Some(Directions::Out),
         _ => None,
     }
 }
 
 entry! {
     /// Which way packets must go, of a live capture.
-    fn pcap_setdirection(handle: *mut Handle, direction: c_int) -> c_int, ERROR => {
+    fn pcap_setdirection(handle: *mut Handle, direction: Direction) -> c_int, ERROR => {
         handle::active_or(handle, |inner| match (directions(direction), &inner.kind) {
             (Some(direction), Kind::Live(_)) => inner.change_live(|c, _| c.direction = direction),
             (None, _) => {

@@ -12,8 +12,10 @@ const FILE: &str = "/etc/ethers";
 /// `struct pcap_etherent`: a hardware address and whose it is.
 #[repr(C)]
 pub struct Entry {
-    address: [u8; 6],
-    name: [u8; 122],
+    /// The address.
+    pub addr: [u8; 6],
+    /// Whose it is.
+    pub name: [c_char; 122],
 }
 
 const _: () = assert!(size_of::<Entry>() == 128);
@@ -53,14 +55,16 @@ impl Entry {
     fn new(address: [u8; 6], host: &str) -> Self {
         let mut name = [0; 122];
         let length = host.len().min(name.len() - 1);
-        name[..length].copy_from_slice(&host.as_bytes()[..length]);
-        Self { address, name }
+        for (place, byte) in name.iter_mut().zip(&host.as_bytes()[..length]) {
+            *place = *byte as c_char;
+        }
+        Self { addr: address, name }
     }
 }
 
 thread_local! {
     /// What `pcap_next_etherent` gave last.
-    static ENTRY: UnsafeCell<Entry> = const { UnsafeCell::new(Entry { address: [0; 6], name: [0; 122] }) };
+    static ENTRY: UnsafeCell<Entry> = const { UnsafeCell::new(Entry { addr: [0; 6], name: [0; 122] }) };
 }
 
 /// The next entry of an open file; null at its end.

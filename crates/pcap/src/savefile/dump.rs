@@ -8,7 +8,7 @@ use linerate::base::LinkType;
 
 use super::header::{self, SIZE};
 use super::stream::{self, Owned};
-use crate::abi::{ERROR, PacketHeader};
+use crate::abi::{Dumper, ERROR, PacketHeader};
 use crate::entry::entry;
 use crate::handle::{self, Handle, Inner};
 use crate::names::datalink::dlt;
@@ -120,21 +120,21 @@ fn record(header: &PacketHeader) -> [u8; 16] {
 
 entry! {
     /// Creates a savefile for a handle's packets, of `-` on standard output; null where that fails.
-    fn pcap_dump_open(handle: *mut Handle, name: *const c_char) -> *mut FILE, ptr::null_mut() => {
+    fn pcap_dump_open(handle: *mut Handle, name: *const c_char) -> *mut Dumper, ptr::null_mut() => {
         let Some(inner) = handle::inner(handle) else { return ptr::null_mut() };
         let opened = create(inner, pointer::text(name), c"wb");
         answer(inner, opened)
     }
 
     /// Opens a savefile to add a handle's packets to it; null where that fails, or they would not fit there.
-    fn pcap_dump_open_append(handle: *mut Handle, name: *const c_char) -> *mut FILE, ptr::null_mut() => {
+    fn pcap_dump_open_append(handle: *mut Handle, name: *const c_char) -> *mut Dumper, ptr::null_mut() => {
         let Some(inner) = handle::inner(handle) else { return ptr::null_mut() };
         let opened = resume(inner, pointer::text(name));
         answer(inner, opened)
     }
 
     /// Begins a savefile for a handle's packets in an open stream; null where that fails.
-    fn pcap_dump_fopen(handle: *mut Handle, file: *mut FILE) -> *mut FILE, ptr::null_mut() => {
+    fn pcap_dump_fopen(handle: *mut Handle, file: *mut FILE) -> *mut Dumper, ptr::null_mut() => {
         let Some(inner) = handle::inner(handle) else { return ptr::null_mut() };
         let opened = match file.is_null() {
             true => Err("no stream was given".into()),
@@ -156,28 +156,28 @@ entry! {
     }
 
     /// Hands to the system what is in the stream's buffer; -1 where that fails, or a packet was not written.
-    fn pcap_dump_flush(file: *mut FILE) -> c_int, ERROR => {
+    fn pcap_dump_flush(file: *mut Dumper) -> c_int, ERROR => {
         let failed = file.is_null() || libc::fflush(file) != 0 || libc::ferror(file) != 0;
         if failed { ERROR } else { 0 }
     }
 
     /// Where the next packet goes, in bytes from the beginning; -1 for a stream that cannot tell.
-    fn pcap_dump_ftell(file: *mut FILE) -> c_long, -1 => {
+    fn pcap_dump_ftell(file: *mut Dumper) -> c_long, -1 => {
         if file.is_null() { -1 } else { libc::ftell(file) }
     }
 
     /// The same, for files of any size.
-    fn pcap_dump_ftell64(file: *mut FILE) -> i64, -1 => {
+    fn pcap_dump_ftell64(file: *mut Dumper) -> i64, -1 => {
         if file.is_null() { -1 } else { libc::ftello(file) }
     }
 
     /// The stream itself.
-    fn pcap_dump_file(file: *mut FILE) -> *mut FILE, ptr::null_mut() => {
+    fn pcap_dump_file(file: *mut Dumper) -> *mut FILE, ptr::null_mut() => {
         file
     }
 
     /// Closes a savefile that was written.
-    fn pcap_dump_close(file: *mut FILE) -> (), () => {
+    fn pcap_dump_close(file: *mut Dumper) -> (), () => {
         if !file.is_null() {
             libc::fclose(file);
         }

@@ -2,8 +2,8 @@
 //! without gaps. Programs may fill it by themselves.
 
 use std::ffi::{c_char, c_int, c_uint};
-use std::{ptr, thread};
 use std::time::Duration;
+use std::{ptr, thread};
 
 use linerate::base::{
     Batch, Descriptor, Error, ErrorKind, Interface, LinkType, Result, Sink, Source, Stats,

@@ -2,15 +2,11 @@
 
 use std::ffi::c_int;
 
-use crate::abi::ERROR;
+use crate::abi::{ERROR, MODE_CAPTURE, MODE_STATISTICS};
 use crate::entry::entry;
 use crate::handle::{self, Handle};
 use crate::live::select::pcap_get_selectable_fd;
 use crate::live::source::Mode;
-
-/// `MODE_CAPT` and `MODE_STAT` of WinPcap.
-const CAPTURE: c_int = 0;
-const STATISTICS: c_int = 1;
 
 entry! {
     /// Bytes of memory in which packets wait. The capture begins anew.
@@ -46,8 +42,8 @@ entry! {
     /// bits. The capture begins anew.
     fn pcap_setmode(handle: *mut Handle, mode: c_int) -> c_int, ERROR => {
         handle::active_or(handle, |inner| match mode {
-            CAPTURE => inner.change_live(|_, mode| *mode = Mode::Capture),
-            STATISTICS => inner.change_live(|_, mode| *mode = Mode::Statistics),
+            MODE_CAPTURE => inner.change_live(|_, mode| *mode = Mode::Capture),
+            MODE_STATISTICS => inner.change_live(|_, mode| *mode = Mode::Statistics),
             _ => {
                 inner.fail("there are the modes 0, packets, and 1, statistics");
                 ERROR

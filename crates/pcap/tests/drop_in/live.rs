@@ -6,7 +6,7 @@ use linerate_lab::{Host, Lab, need};
 use tempfile::TempDir;
 
 use crate::library;
-use crate::programs::{assert_same, can_compile, compiled, compiled_with};
+use crate::programs::{assert_same, can_compile, compile, compiled, include};
 
 /// The back ends that see packets on their way out; the first is the one that is taken unasked.
 const BACK_ENDS: [&str; 4] = ["", "tap", "ring", "socket"];
@@ -53,7 +53,9 @@ fn what_winpcap_has_works_by_each_back_end() {
     let Some(lab) = lab() else { return };
     let (folder, library) = (TempDir::new().expect("a folder"), library());
     let ours = library.path().join("libpcap.so.0.8");
-    let program = compiled_with("winpcap.c", folder.path(), ours.as_os_str());
+    let include = include();
+    let arguments = ["-I".as_ref(), include.as_os_str(), ours.as_os_str()];
+    let program = compile("winpcap.c", folder.path(), &arguments);
     for backend in BACK_ENDS {
         println!("by {backend:?}");
         let mut command = by(lab.host("a"), &program, &library, backend);

@@ -1,5 +1,6 @@
 //! Programs that were made for libpcap, with our library in the place of the system's.
 
+mod faults;
 mod live;
 mod peers;
 mod programs;

@@ -16,18 +16,28 @@ pub(crate) fn can_compile() -> bool {
     need::program("gcc", "gcc") && need::file("/usr/include/pcap/pcap.h", "libpcap-dev")
 }
 
-/// The program, compiled and linked with the system's library.
-pub(crate) fn compiled(name: &str, folder: &Path) -> PathBuf {
-    compiled_with(name, folder, "-lpcap".as_ref())
+/// Where libpcap's header is that is made from our code.
+pub(crate) fn include() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("include")
 }
 
-/// The program, compiled and linked with a library.
-pub(crate) fn compiled_with(name: &str, folder: &Path, library: &OsStr) -> PathBuf {
+/// The program, compiled with the system's header and linked with the system's library.
+pub(crate) fn compiled(name: &str, folder: &Path) -> PathBuf {
+    compile(name, folder, &["-lpcap".as_ref()])
+}
+
+/// The same by our header.
+pub(crate) fn compiled_by_ours(name: &str, folder: &Path) -> PathBuf {
+    compile(name, folder, &["-I".as_ref(), include().as_os_str(), "-lpcap".as_ref()])
+}
+
+/// The program, compiled and linked with these arguments.
+pub(crate) fn compile(name: &str, folder: &Path, arguments: &[&OsStr]) -> PathBuf {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(name);
     let program = folder.join("program");
     let mut gcc = Command::new("gcc");
     gcc.args(["-Wall", "-Wextra", "-Werror", "-Wno-deprecated-declarations", "-pthread", "-o"]);
-    let output = gcc.arg(&program).arg(source).arg(library).output().expect("gcc runs");
+    let output = gcc.arg(&program).arg(source).args(arguments).output().expect("gcc runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     program
 }
@@ -43,14 +53,19 @@ fn run(program: &Path, argument: &Path, library: Option<&Path>) -> Output {
     command.output().expect("the program runs")
 }
 
-/// Runs the program by both libraries, on a file of its own with this content, and compares what it prints.
+/// Runs the program by both libraries, and by ours with our header, on a file of its own with this content, and compares what it prints.
 fn prints_the_same(name: &str, content: &str) {
     if !can_compile() {
         return;
     }
     let (folder, library) = (TempDir::new().expect("a folder"), library());
-    let program = compiled(name, folder.path());
-    let [system, ours] = [None, Some(library.path())].map(|library| {
+    let ways: [(fn(&str, &Path) -> PathBuf, Option<&Path>); 3] = [
+        (compiled, None),
+        (compiled, Some(library.path())),
+        (compiled_by_ours, Some(library.path())),
+    ];
+    let [system, ours, by_header] = ways.map(|(compiled, library)| {
+        let program = compiled(name, folder.path());
         let file = folder.path().join("file");
         fs::write(&file, content).expect("written");
         let output = run(&program, &file, library);
@@ -60,6 +75,16 @@ fn prints_the_same(name: &str, content: &str) {
         text
     });
     assert_same(&system, &ours);
+    assert_same(&system, &by_header);
+}
+
+#[test]
+fn our_header_declares_what_libpcaps_does() {
+    if can_compile() {
+        let folder = TempDir::new().expect("a folder");
+        let header = format!("-DLINERATE_HEADER=\"{}\"", include().join("pcap/pcap.h").display());
+        compile("header.c", folder.path(), &[header.as_ref(), "-lpcap".as_ref()]);
+    }
 }
 
 /// Fails at the first line that our library has other than the system's.

@@ -170,6 +170,26 @@ static void ends(void)
 	printf("before %d\n", pcap_dispatch(capture, -1, check, NULL));
 }
 
+static void *loop(void *unused)
+{
+	pcap_loop(capture, -1, check, NULL);
+	return unused;
+}
+
+/* A thread that waits for packets may be cancelled, and the handle goes on. */
+static void cancelled(void)
+{
+	pthread_t thread;
+	void *result;
+	pthread_create(&thread, NULL, loop, NULL);
+	usleep(50000);
+	pthread_cancel(thread);
+	pthread_join(thread, &result);
+	printf("cancelled %d\n", result == PTHREAD_CANCELED);
+	send_frames(sender, 30);
+	take(30, -1);
+}
+
 static void forked(void)
 {
 	pid_t child = fork();
@@ -249,6 +269,7 @@ int main(int argc, char **argv)
 	filters();
 	ends();
 	forked();
+	cancelled();
 	own();
 	pcap_close(sender);
 	pcap_close(capture);

@@ -1,32 +1,10 @@
-/* Uses what WinPcap has and libpcap has not, on an interface that carries nothing else. */
+/* Uses what WinPcap has and libpcap has not, by linerate's header, on an interface that carries nothing else. */
 #include <pcap/pcap.h>
 #include <poll.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct pcap_send_queue { u_int maxlen; u_int len; char *buffer; };
-struct extended_stat { u_int recv, drop, ifdrop, capt, sent, netdrop; };
-
-struct pcap_send_queue *pcap_sendqueue_alloc(u_int size);
-void pcap_sendqueue_destroy(struct pcap_send_queue *queue);
-int pcap_sendqueue_queue(struct pcap_send_queue *queue, const struct pcap_pkthdr *header, const u_char *data);
-u_int pcap_sendqueue_transmit(pcap_t *handle, struct pcap_send_queue *queue, int sync);
-int pcap_setbuff(pcap_t *handle, int bytes);
-int pcap_setmode(pcap_t *handle, int mode);
-int pcap_setmintocopy(pcap_t *handle, int bytes);
-int pcap_setuserbuffer(pcap_t *handle, int bytes);
-int pcap_getevent(pcap_t *handle);
-int pcap_live_dump(pcap_t *handle, char *name, int bytes, int packets);
-int pcap_live_dump_ended(pcap_t *handle, int sync);
-struct extended_stat *pcap_stats_ex(pcap_t *handle, int *size);
-void *pcap_alloc_option(void);
-void pcap_free_option(void *options);
-int pcap_set_option_string(void *options, int name, const char *value);
-int pcap_set_option_int(void *options, int name, int value);
-const char *pcap_get_option_string(void *options, int name);
-int pcap_get_option_int(void *options, int name);
 
 #define SIZE 60
 
@@ -113,7 +91,7 @@ static void queues(void)
 	queue = queue_of(20000, 0);
 	EXPECT(pcap_sendqueue_transmit(sender, queue, 0) == queue->len);
 	drain();
-	EXPECT(pcap_stats_ex(sender, NULL)->sent == 20299);
+	EXPECT(pcap_stats_ex(sender, NULL)->ps_sent == 20299);
 	pcap_sendqueue_destroy(queue);
 	pcap_sendqueue_destroy(NULL);
 	pcap_t *dead = pcap_open_dead(DLT_EN10MB, 100);
@@ -152,8 +130,8 @@ static void settings(void)
 	EXPECT(poll(&event, 1, 5000) == 1);
 	take(10, 1);
 	int size = 0;
-	struct extended_stat *stats = pcap_stats_ex(capture, &size);
-	EXPECT(size == sizeof *stats && stats->drop == 0 && stats->capt == stats->recv);
+	const struct pcap_stat_ex *stats = pcap_stats_ex(capture, &size);
+	EXPECT(size == sizeof *stats && stats->base.ps_drop == 0 && stats->ps_capt == stats->base.ps_recv);
 }
 
 static void statistics(void)
@@ -228,7 +206,7 @@ static void dumps(char *name)
 
 static void options(void)
 {
-	void *all = pcap_alloc_option();
+	pcap_options *all = pcap_alloc_option();
 	EXPECT(pcap_set_option_int(all, 1, 1) == 0 && pcap_get_option_int(all, 1) == 1);
 	EXPECT(pcap_set_option_int(all, 2, 1) == -2 && pcap_set_option_int(all, 9, 1) == -1);
 	EXPECT(pcap_get_option_string(all, 3) == NULL);

@@ -13,9 +13,8 @@ impl Interface {
     pub fn inject(&self, frame: &[u8]) -> Result<()> {
         let pcap = &self.handle.symbols;
         // SAFETY: the handle is open and the frame is valid during the call.
-        let sent = unsafe {
-            (pcap.pcap_inject)(self.handle.pointer, frame.as_ptr().cast(), frame.len())
-        };
+        let sent =
+            unsafe { (pcap.pcap_inject)(self.handle.pointer, frame.as_ptr().cast(), frame.len()) };
         if usize::try_from(sent) == Ok(frame.len()) { Ok(()) } else { Err(self.refused()) }
     }
 
@@ -65,7 +64,8 @@ impl SendQueue {
         }
         let queue = Self { symbols, pointer };
         let time = libc::timeval { tv_sec: 0, tv_usec: 0 };
-        let header = PacketHeader { time, captured: frame.len() as u32, length: frame.len() as u32 };
+        let header =
+            PacketHeader { time, captured: frame.len() as u32, length: frame.len() as u32 };
         for _ in 0..count {
             // SAFETY: the queue is open, and so many bytes as the header tells are there to be copied.
             let status = unsafe {

@@ -205,7 +205,7 @@ fn make(config: &Config, backend: Backend, why: &'static str) -> Result<Opened> 
         Backend::Socket => Box::new(SocketSink::new(wire()?, slots, longest, 1, mark)?),
         Backend::Mmsg => {
             Box::new(SocketSink::new(wire()?, slots, longest, packet_send::BATCH, mark)?)
-        },
+        }
         Backend::Ring => {
             let wire = wire()?;
             let asked = format!("make a transmit ring on {}", config.interface);

@@ -1,0 +1,213 @@
+//! What goes wrong while tcpdump and dumpcap capture by our library: nothing is lost unsaid, and nothing stays behind.
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use linerate_lab::traffic::Flow;
+use linerate_lab::{Child, Host, Lab, need};
+use tempfile::TempDir;
+
+use crate::library;
+
+/// Back ends that see what both programs ask for.
+const BACK_ENDS: [&str; 3] = ["tap", "ring", "socket"];
+
+/// The port that datagrams go to.
+const PORT: u16 = 9;
+
+struct Stage {
+    lab: Lab,
+    library: TempDir,
+    folder: TempDir,
+}
+
+/// A program that captures, and what it says.
+struct Running {
+    child: Child,
+    said: std::path::PathBuf,
+}
+
+impl Stage {
+    /// `None` where a program, from this Debian package, or a privilege is missing.
+    fn set(program: &str, package: &str) -> Option<Self> {
+        (need::root() && need::program(program, package)).then(Self::new)
+    }
+
+    fn new() -> Self {
+        let lab = Lab::plan().host("a").host("b").quiet().without_offloads().build();
+        let folder = TempDir::new().expect("a folder");
+        Self { lab: lab.expect("a lab"), library: library(), folder }
+    }
+
+    fn hosts(&self) -> (&Host, &Host) {
+        (self.lab.host("a"), self.lab.host("b"))
+    }
+
+    /// Starts a program on `b` that says when it listens.
+    fn start(&self, backend: &str, program: &str, arguments: &[&str], begun: &str) -> Running {
+        let said = self.folder.path().join("said");
+        let b = self.lab.host("b");
+        let mut command = b.command_with_sysfs(program);
+        command.args(["-i", b.interface()]).args(arguments).stdout(Stdio::null());
+        command.stderr(File::create(&said).expect("a file"));
+        command.env("LD_LIBRARY_PATH", self.library.path()).env("LINERATE_BACKEND", backend);
+        let running = Running { child: Child::start(command).expect("it starts"), said };
+        wait_for(begun, || running.said().contains(begun));
+        running
+    }
+
+    fn send(&self, count: u64) {
+        let (a, b) = self.hosts();
+        Flow::ipv4(a, b, 1000, PORT).send_frames(count, 100).expect("sent");
+    }
+}
+
+impl Running {
+    fn said(&self) -> String {
+        fs::read_to_string(&self.said).unwrap_or_default()
+    }
+
+    /// Waits for its end; its status and what it said.
+    fn end(self) -> (Option<i32>, String) {
+        let said = self.said.clone();
+        let output = self.child.output().expect("it ends");
+        (output.status.code(), fs::read_to_string(said).expect("read"))
+    }
+
+    fn signal(&self, name: &str) {
+        let id = self.child.id().to_string();
+        let status = Command::new("kill").args(["-s", name, &id]).status().expect("kill runs");
+        assert!(status.success());
+    }
+}
+
+fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < Duration::from_secs(40), "{what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// The number before these words.
+fn before(said: &str, words: &str) -> u64 {
+    let number = said.split(words).next().and_then(|text| text.split_whitespace().last());
+    number.and_then(|text| text.parse().ok()).unwrap_or_else(|| panic!("no {words:?} in {said}"))
+}
+
+/// Packets in a file, by the system's tcpdump.
+fn count(file: &Path) -> u64 {
+    let mut tcpdump = Command::new("tcpdump");
+    tcpdump.args(["-n", "-r"]).arg(file).env_remove("LD_LIBRARY_PATH");
+    let output = tcpdump.output().expect("tcpdump runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    output.stdout.iter().filter(|byte| **byte == b'\n').count() as u64
+}
+
+const LISTENING: &str = "listening on";
+
+#[test]
+fn what_finds_no_room_is_told_by_tcpdump() {
+    const SENT: u64 = 100_000;
+    let Some(stage) = Stage::set("tcpdump", "tcpdump") else { return };
+    let file = stage.folder.path().join("file");
+    for backend in BACK_ENDS {
+        let path = file.display().to_string();
+        let arguments = ["-Z", "root", "-n", "-B", "1024", "-w", &path, "udp port 9"];
+        let tcpdump = stage.start(backend, "tcpdump", &arguments, LISTENING);
+        tcpdump.signal("STOP");
+        stage.send(SENT);
+        tcpdump.signal("CONT");
+        // Everything has come: the last packets are asked for before the end.
+        std::thread::sleep(Duration::from_millis(500));
+        tcpdump.signal("INT");
+        let (status, said) = tcpdump.end();
+        let captured = before(&said, " packets captured");
+        let dropped = before(&said, " packets dropped by kernel");
+        assert_eq!((status, captured + dropped), (Some(0), SENT), "{backend}: {said}");
+        assert!(dropped > 0, "{backend}: {said}");
+        assert_eq!(before(&said, " packets received by filter"), SENT, "{backend}: {said}");
+        assert_eq!(count(&file), captured, "{backend}");
+    }
+}
+
+#[test]
+fn a_full_disk_ends_tcpdump_and_dumpcap() {
+    let Some(stage) = Stage::set("dumpcap", "wireshark-common") else { return };
+    let tcpdump = ["-Z", "root", "-U", "-w", "/dev/full"];
+    let tcpdump = stage.start("", "tcpdump", &tcpdump, LISTENING);
+    stage.send(10);
+    let (status, said) = tcpdump.end();
+    assert!(status != Some(0) && said.contains("No space left on device"), "{status:?} {said}");
+    // A file system of 64 KiB in a mount namespace of dumpcap's own.
+    let script =
+        "mount -t tmpfs -o size=64k none \"$1\" && exec dumpcap -q -i \"$2\" -w \"$1/file\"";
+    let (b, folder) = (stage.lab.host("b"), TempDir::new().expect("a folder"));
+    let mut command = b.command_with_sysfs("sh");
+    command.args(["-c", script, "sh"]).arg(folder.path()).arg(b.interface());
+    let said = stage.folder.path().join("said");
+    command.env("LD_LIBRARY_PATH", stage.library.path()).stdout(Stdio::null());
+    command.stderr(File::create(&said).expect("a file"));
+    let dumpcap = Running { child: Child::start(command).expect("it starts"), said };
+    wait_for("dumpcap does not begin", || dumpcap.said().contains("File: "));
+    stage.send(5000);
+    let (status, said) = dumpcap.end();
+    assert!(status != Some(0) && said.contains("full"), "{status:?} {said}");
+}
+
+#[test]
+fn an_interface_that_goes_ends_a_capture_with_what_came_before() {
+    if !need::root() || !need::program("dumpcap", "wireshark-common") {
+        return;
+    }
+    for backend in BACK_ENDS {
+        for program in ["tcpdump", "dumpcap"] {
+            let stage = Stage::new();
+            let file = stage.folder.path().join("file");
+            let path = file.display().to_string();
+            let (arguments, begun): (&[&str], _) = match program {
+                "tcpdump" => (&["-Z", "root", "-w", &path], LISTENING),
+                _ => (&["-q", "-w", &path], "File: "),
+            };
+            let running = stage.start(backend, program, arguments, begun);
+            stage.send(20);
+            stage.lab.host("b").delete_link().expect("deleted");
+            let (_, said) = running.end();
+            assert_eq!(count(&file), 20, "{program} by {backend:?}: {said}");
+        }
+    }
+}
+
+/// What `ip` says of the host's interface.
+fn link(host: &Host) -> String {
+    let mut ip = host.command("ip");
+    let output =
+        ip.args(["-d", "link", "show", "dev", host.interface()]).output().expect("it runs");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[test]
+fn a_killed_tcpdump_leaves_the_interface_as_it_was() {
+    let Some(stage) = Stage::set("tcpdump", "tcpdump") else { return };
+    if !need::program("ip", "iproute2") {
+        return;
+    }
+    let (file, b) = (stage.folder.path().join("file"), stage.lab.host("b"));
+    for backend in BACK_ENDS {
+        let path = file.display().to_string();
+        let promiscuous = || !link(b).contains("promiscuity 0");
+        let tcpdump =
+            stage.start(backend, "tcpdump", &["-Z", "root", "-U", "-w", &path], LISTENING);
+        assert!(promiscuous(), "{backend}");
+        stage.send(20);
+        wait_for("the file does not grow", || {
+            fs::metadata(&file).is_ok_and(|f| f.len() > 20 * 100)
+        });
+        tcpdump.signal("KILL");
+        tcpdump.end();
+        wait_for("the interface stays promiscuous", || !promiscuous());
+        assert!(count(&file) > 0, "what is written is a savefile");
+    }
+}
