@@ -7,7 +7,7 @@ use std::mem::offset_of;
 
 use linerate::bpf::classic::Instruction;
 
-pub use added::{ExtendedStat, MODE_CAPTURE, MODE_STATISTICS, Samples, SendQueue};
+pub use added::{ExtendedStat, MODE_CAPTURE, MODE_STATISTICS, SendQueue};
 
 /// `struct pcap_pkthdr`, before each packet that a program gets.
 #[repr(C)]
@@ -31,6 +31,16 @@ pub struct PcapStat {
     pub ps_drop: c_uint,
     /// Packets lost by the interface.
     pub ps_ifdrop: c_uint,
+}
+
+/// `struct pcap_samp`: which packets to deliver.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Samples {
+    /// 0 delivers all, 1 every `value`-th, 2 the first after `value` milliseconds.
+    pub method: c_int,
+    /// See the method.
+    pub value: c_int,
 }
 
 /// `struct bpf_program`.

@@ -8,6 +8,8 @@ use std::ptr;
 /// is a mistake of ours, the caller gets the fault. Nor is a thread cancelled (pthread_cancel(3)) in the body, whose
 /// frames that would unwind.
 ///
+/// The body of `=> quick { body }` sees to the latter itself, where it does what takes time.
+///
 /// A body of `=> again { body }` says by a `ControlFlow` whether it is to run once more; in between a thread may be
 /// cancelled.
 macro_rules! entry {
@@ -36,6 +38,10 @@ macro_rules! run {
             }
         }
     };
+    (quick $fault:expr, $body:block) => {
+        // SAFETY: as above.
+        $crate::entry::caught($fault, || unsafe { $body })
+    };
     ($fault:expr, $body:block) => {
         // SAFETY: as above.
         $crate::entry::guard($fault, || unsafe { $body })
@@ -52,15 +58,39 @@ unsafe extern "C-unwind" {
 /// `PTHREAD_CANCEL_DISABLE` of `pthread.h`.
 const CANCEL_DISABLE: c_int = 1;
 
-/// What `body` gives, or `fault` where it panics: nothing may unwind into a C program, and no thread's end through us.
+/// What `body` gives, or `fault` where it panics: nothing may unwind into a C program.
+pub(crate) fn caught<T>(fault: T, body: impl FnOnce() -> T) -> T {
+    catch_unwind(AssertUnwindSafe(body)).unwrap_or(fault)
+}
+
+/// The same in which no thread is cancelled.
 pub(crate) fn guard<T>(fault: T, body: impl FnOnce() -> T) -> T {
-    let mut before = 0;
-    // SAFETY: the state is one that there is, and what it was goes to a number. Nothing unwinds here.
-    unsafe { pthread_setcancelstate(CANCEL_DISABLE, &raw mut before) };
-    let result = catch_unwind(AssertUnwindSafe(body)).unwrap_or(fault);
-    // SAFETY: the state is the one that was there.
-    unsafe { pthread_setcancelstate(before, ptr::null_mut()) };
-    result
+    uncancelled(|| caught(fault, body))
+}
+
+/// Does what may take time, in which a thread could be cancelled.
+pub(crate) fn uncancelled<T>(work: impl FnOnce() -> T) -> T {
+    let _state = Uncancelled::begin();
+    work()
+}
+
+/// As long as it is held the thread is not cancelled; it has the state from before.
+struct Uncancelled(c_int);
+
+impl Uncancelled {
+    fn begin() -> Self {
+        let mut before = 0;
+        // SAFETY: the state is one that there is, and what it was goes to a number.
+        unsafe { pthread_setcancelstate(CANCEL_DISABLE, &raw mut before) };
+        Self(before)
+    }
+}
+
+impl Drop for Uncancelled {
+    fn drop(&mut self) {
+        // SAFETY: the state is the one that was there.
+        unsafe { pthread_setcancelstate(self.0, ptr::null_mut()) };
+    }
 }
 
 /// Ends the thread where another one has cancelled it. Frames that this unwinds must have nothing to drop.

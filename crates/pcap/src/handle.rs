@@ -28,11 +28,13 @@ use crate::winpcap::sampling::Sampling;
 ///
 /// One thread at a time uses a handle, as libpcap demands; only what ends a wait may be touched by others and by
 /// signal handlers. So nobody has a reference to the rest but for the moments in which `inner` lends it.
+///
+/// The rest goes first: a signal may come while a capture is closed, which takes a while.
 pub struct Handle {
-    stop: Arc<AtomicBool>,
+    inner: UnsafeCell<Inner>,
     /// Ends a wait for packets of a live capture.
     interrupt: Option<Interrupt>,
-    inner: UnsafeCell<Inner>,
+    stop: Arc<AtomicBool>,
 }
 
 /// All of a handle that belongs to the thread that uses it.

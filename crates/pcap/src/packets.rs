@@ -306,11 +306,11 @@ entry! {
     /// savefile, or an error.
     fn pcap_next_ex(
         handle: *mut Handle,
-        header: *mut *const PacketHeader,
+        header: *mut *mut PacketHeader,
         data: *mut *const u8
     ) -> c_int, ERROR => {
         let (status, found, bytes) = take(handle);
-        pointer::put(header, found);
+        pointer::put(header, found.cast_mut());
         pointer::put(data, bytes);
         match status {
             0 if !is_live(handle) => ERROR_BREAK,

@@ -14,6 +14,11 @@ pub fn monotonic() -> i64 {
     read(libc::CLOCK_MONOTONIC)
 }
 
+/// `CLOCK_MONOTONIC_COARSE`, nanoseconds: as of the kernel's last tick, some milliseconds ago, which is read faster.
+pub fn monotonic_coarse() -> i64 {
+    read(libc::CLOCK_MONOTONIC_COARSE)
+}
+
 /// `CLOCK_MONOTONIC_RAW`, nanoseconds: nobody sets it or slews it.
 pub fn monotonic_raw() -> i64 {
     read(libc::CLOCK_MONOTONIC_RAW)

@@ -84,6 +84,12 @@ struct pcap_stat {
 	u_int ps_ifdrop; /* Packets lost by the interface. */
 };
 
+/* Which packets to deliver. */
+struct pcap_samp {
+	int method; /* 0 delivers all, 1 every value-th, 2 the first after value milliseconds. */
+	int value; /* See the method. */
+};
+
 struct bpf_program {
 	u_int bf_len; /* How many instructions there are. */
 	struct bpf_insn *bf_insns; /* The instructions, from malloc. */
@@ -133,12 +139,6 @@ struct pcap_stat_ex {
 	u_int ps_capt; /* Packets that the program got. */
 	u_int ps_sent; /* Packets that it sent. */
 	u_int ps_netdrop; /* Packets lost on the network, of captures on other machines: 0. */
-};
-
-/* Of WinPcap: which packets to deliver. */
-struct pcap_samp {
-	int method; /* 0 delivers all, 1 every value-th, 2 the first after value milliseconds. */
-	int value; /* See the method. */
 };
 
 /* Of WinPcap: packets to send, each a PacketHeader and its bytes. */
@@ -308,7 +308,7 @@ void bpf_dump(const struct bpf_program *program, int option);
 bpf_u_int32 bpf_filter(const struct bpf_insn *first, const u_char *data, bpf_u_int32 length, bpf_u_int32 captured);
 
 /* A line for an instruction that is at index in its program; valid until the thread's next one. */
-const char *bpf_image(const struct bpf_insn *instruction, int index);
+char *bpf_image(const struct bpf_insn *instruction, int index);
 
 /* 1 where instructions are a program that is safe to run, else 0. */
 int bpf_validate(const struct bpf_insn *first, int count);
@@ -518,7 +518,7 @@ const u_char *pcap_next(pcap_t *handle, struct pcap_pkthdr *header);
 struct pcap_etherent *pcap_next_etherent(FILE *file);
 
 /* Gives the next packet and its header: 1, or 0 where none came in time, PCAP_ERROR_BREAK at the end of a savefile, or an error. */
-int pcap_next_ex(pcap_t *handle, const struct pcap_pkthdr **header, const u_char **data);
+int pcap_next_ex(pcap_t *handle, struct pcap_pkthdr **header, const u_char **data);
 
 /* What a program says of a packet: how many of its bytes to keep, 0 for none of it. */
 int pcap_offline_filter(const struct bpf_program *program, const struct pcap_pkthdr *header, const u_char *data);

@@ -19,16 +19,6 @@ pub struct ExtendedStat {
     pub ps_netdrop: c_uint,
 }
 
-/// `struct pcap_samp` of WinPcap: which packets to deliver.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Samples {
-    /// 0 delivers all, 1 every `value`-th, 2 the first after `value` milliseconds.
-    pub method: c_int,
-    /// See the method.
-    pub value: c_int,
-}
-
 /// `struct pcap_send_queue` of WinPcap: packets to send, each a [`PacketHeader`] and its bytes.
 #[repr(C)]
 #[derive(Debug)]

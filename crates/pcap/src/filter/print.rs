@@ -22,12 +22,12 @@ fn c_string(text: String) -> CString {
 
 entry! {
     /// A line for an instruction that is at `index` in its program; valid until the thread's next one.
-    fn bpf_image(instruction: *const Instruction, index: c_int) -> *const c_char, ptr::null() => {
-        let Some(instruction) = instruction.as_ref() else { return ptr::null() };
+    fn bpf_image(instruction: *const Instruction, index: c_int) -> *mut c_char, ptr::null_mut() => {
+        let Some(instruction) = instruction.as_ref() else { return ptr::null_mut() };
         let line = instruction.line(usize::try_from(index).unwrap_or(0)).to_string();
         IMAGE.with_borrow_mut(|image| {
             *image = c_string(line);
-            image.as_ptr()
+            image.as_ptr().cast_mut()
         })
     }
 

@@ -2,44 +2,15 @@
 
 use std::ffi::{c_int, c_void};
 
-use linerate::base::{Error, ErrorKind, Result};
-
-use super::{Way, no_room, since};
 use crate::abi::ERROR;
 use crate::entry::entry;
 use crate::handle::{self, Handle, Inner};
-use crate::live::source::Live;
 use crate::pointer;
-
-/// Bytes of the longest frame; more than any device takes.
-const LONGEST: usize = 128 << 10;
-
-/// Sends a frame. When this returns it has left, as far as the system tells.
-fn send(live: &mut Live, frame: &[u8]) -> Result<()> {
-    if frame.len() > LONGEST {
-        let asked = format!("send on {}", live.config.interface);
-        let answered = format!("a frame of {} bytes is longer than any device takes", frame.len());
-        return Err(Error::new(ErrorKind::Invalid, asked, answered));
-    }
-    let sink = live.sending.by(Way::Single, &live.config, LONGEST)?;
-    let before = sink.stats();
-    sink.acquire(1)?.push(|slot| {
-        slot[..frame.len()].copy_from_slice(frame);
-        frame.len()
-    });
-    sink.submit()?;
-    if sink.stats().pending > 0 {
-        sink.flush(&mut || false)?;
-    }
-    let (sent, _) = since(sink.stats(), before);
-    live.sending.sent += sent;
-    if sent == 1 { Ok(()) } else { Err(no_room(&live.config.interface)) }
-}
 
 /// Sends a frame: 0 or an error.
 fn inject(inner: &mut Inner, frame: &[u8]) -> c_int {
     let sent = match inner.sender() {
-        Ok(live) => send(live, frame),
+        Ok(live) => live.sending.inject(&live.config, frame),
         Err(text) => {
             inner.fail(text);
             return ERROR;
@@ -56,7 +27,7 @@ fn inject(inner: &mut Inner, frame: &[u8]) -> c_int {
 
 entry! {
     /// Sends a frame, link-layer header included: how many bytes were sent, or an error.
-    fn pcap_inject(handle: *mut Handle, frame: *const c_void, size: usize) -> c_int, ERROR => {
+    fn pcap_inject(handle: *mut Handle, frame: *const c_void, size: usize) -> c_int, ERROR => quick {
         handle::active_or(handle, |inner| {
             let Ok(sent @ 1..) = c_int::try_from(size) else {
                 inner.fail(match size {
@@ -73,7 +44,7 @@ entry! {
     }
 
     /// Sends a frame, link-layer header included: 0, or an error.
-    fn pcap_sendpacket(handle: *mut Handle, frame: *const u8, size: c_int) -> c_int, ERROR => {
+    fn pcap_sendpacket(handle: *mut Handle, frame: *const u8, size: c_int) -> c_int, ERROR => quick {
         handle::active_or(handle, |inner| match usize::try_from(size) {
             Ok(size @ 1..) => inject(inner, pointer::values(frame, size)),
             _ => {

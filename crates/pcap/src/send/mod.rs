@@ -8,15 +8,16 @@ pub mod queue;
 
 use linerate::base::{Error, ErrorKind, LinkType, Result, Sink, SinkStats};
 use linerate::capture::{self, ANY};
-use linerate::transmit::sink::{self, Backend, Config, Offloads};
+use linerate::transmit::sink::{self, Config, FrameSender, Offloads};
 
+use crate::entry::uncancelled;
 use crate::handle::{Inner, Kind};
 use crate::live::source::Live;
 
 /// The sinks that a capture has sent by. They stay open until it is closed.
 #[derive(Default)]
 pub(crate) struct Sending {
-    single: Option<Box<dyn Sink + Send>>,
+    single: Option<FrameSender>,
     paced: Option<Box<dyn Sink + Send>>,
     fast: Option<Box<dyn Sink + Send>>,
     sent: u64,
@@ -25,8 +26,6 @@ pub(crate) struct Sending {
 /// Who sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
-    /// One packet, with a system call.
-    Single,
     /// Many, by system calls.
     Paced,
     /// Very many, faster than system calls can.
@@ -39,6 +38,24 @@ impl Sending {
         self.sent
     }
 
+    /// Sends a frame. When this returns it has left, as far as the system tells.
+    fn inject(&mut self, capture: &capture::Config, frame: &[u8]) -> Result<()> {
+        let is_sent = self.single.as_ref().is_some_and(|sender| sender.try_send(frame));
+        if !is_sent {
+            uncancelled(|| self.inject_with_patience(capture, frame))?;
+        }
+        self.sent += 1;
+        Ok(())
+    }
+
+    fn inject_with_patience(&mut self, capture: &capture::Config, frame: &[u8]) -> Result<()> {
+        let sender = match self.single.take() {
+            Some(sender) => sender,
+            None => FrameSender::open(&capture.interface, capture.unseen_mark)?,
+        };
+        self.single.insert(sender).send(frame)
+    }
+
     /// The sink for a way out of what a capture is on, for frames of so many bytes at most. The capture does not see what
     /// is sent, but by a program in the kernel, which no capture sees.
     fn by(
@@ -48,7 +65,6 @@ impl Sending {
         longest: usize,
     ) -> Result<&mut (dyn Sink + Send)> {
         let place = match way {
-            Way::Single => &mut self.single,
             Way::Paced => &mut self.paced,
             Way::Fast => &mut self.fast,
         };
@@ -65,10 +81,10 @@ const WAITING: usize = 8 << 20;
 fn open(way: Way, capture: &capture::Config, longest: usize) -> Result<Box<dyn Sink + Send>> {
     let config = Config {
         interface: capture.interface.clone(),
-        backend: (way == Way::Single).then_some(Backend::Socket),
+        backend: None,
         queue: 0,
         offloads: Offloads::default(),
-        slots: if way == Way::Single { 1 } else { (WAITING / longest).clamp(64, 512) },
+        slots: (WAITING / longest).clamp(64, 512),
         longest,
         mark: capture.unseen_mark,
     };

@@ -133,14 +133,10 @@ fn what_finds_no_room_is_told_by_tcpdump() {
     }
 }
 
+/// tcpdump does not ask whether a packet could be written, and so goes on.
 #[test]
-fn a_full_disk_ends_tcpdump_and_dumpcap() {
+fn a_full_disk_ends_dumpcap() {
     let Some(stage) = Stage::set("dumpcap", "wireshark-common") else { return };
-    let tcpdump = ["-Z", "root", "-U", "-w", "/dev/full"];
-    let tcpdump = stage.start("", "tcpdump", &tcpdump, LISTENING);
-    stage.send(10);
-    let (status, said) = tcpdump.end();
-    assert!(status != Some(0) && said.contains("No space left on device"), "{status:?} {said}");
     // A file system of 64 KiB in a mount namespace of dumpcap's own.
     let script =
         "mount -t tmpfs -o size=64k none \"$1\" && exec dumpcap -q -i \"$2\" -w \"$1/file\"";
@@ -154,7 +150,7 @@ fn a_full_disk_ends_tcpdump_and_dumpcap() {
     wait_for("dumpcap does not begin", || dumpcap.said().contains("File: "));
     stage.send(5000);
     let (status, said) = dumpcap.end();
-    assert!(status != Some(0) && said.contains("full"), "{status:?} {said}");
+    assert!(status != Some(0) && said.contains("no space left"), "{status:?} {said}");
 }
 
 #[test]
@@ -164,12 +160,16 @@ fn an_interface_that_goes_ends_a_capture_with_what_came_before() {
     }
     for backend in BACK_ENDS {
         for program in ["tcpdump", "dumpcap"] {
+            if (program, backend) == ("dumpcap", "tap") {
+                // It gives up the privilege for programs in the kernel before it opens the interface.
+                continue;
+            }
             let stage = Stage::new();
             let file = stage.folder.path().join("file");
             let path = file.display().to_string();
             let (arguments, begun): (&[&str], _) = match program {
-                "tcpdump" => (&["-Z", "root", "-w", &path], LISTENING),
-                _ => (&["-q", "-w", &path], "File: "),
+                "tcpdump" => (&["-Z", "root", "-w", &path, "udp port 9"], LISTENING),
+                _ => (&["-q", "-w", &path, "-f", "udp port 9"], "File: "),
             };
             let running = stage.start(backend, program, arguments, begun);
             stage.send(20);

@@ -176,6 +176,8 @@ fn tcpdump_rotates_files() {
             "root",
             "-i",
             b.interface(),
+            "-B",
+            "16384",
             "-c",
             "3000",
             "-C",

@@ -7,6 +7,8 @@
 //! - `socket`: send(2), a system call for each frame
 //! - `file`: a savefile
 //!
+//! [`FrameSender`] is for who has single frames, and is no sink.
+//!
 //! All promise that `submitted = sent + refused + pending` at any time. Where a device has no room they keep frames, and
 //! lend no slots meanwhile, so that the caller waits, and can end it; once flushed they wait for as long as frames
 //! leave, and count them as refused when none has for 50 ms. `live` learns afterwards, from the device's count of lost frames. A device that takes a frame may
@@ -16,6 +18,7 @@ mod buffer;
 mod file;
 mod open;
 mod ring;
+mod single;
 mod socket;
 mod wire;
 mod xdp;
@@ -24,3 +27,4 @@ pub use file::FileSink;
 pub use linerate_sys::xsk::Offloads;
 pub(crate) use open::{ASKED_FOR, FAST, is_about_live, open_without_live, with_remedy};
 pub use open::{Backend, Config, Opened, open, open_fast};
+pub use single::FrameSender;

@@ -16,7 +16,7 @@ const PAUSE: Duration = Duration::from_micros(20);
 
 /// How often it is looked whether the wire is still there: without carrier the kernel takes frames and forgets
 /// them.
-const LOOK: Duration = Duration::from_millis(100);
+pub(super) const LOOK: Duration = Duration::from_millis(100);
 
 /// The interface that a sink sends on.
 #[derive(Debug)]
@@ -66,9 +66,14 @@ impl Wire {
     /// # Errors
     /// When it is not.
     pub(super) fn watch(&mut self) -> Result<()> {
-        if self.looked.elapsed() < LOOK {
-            return Ok(());
-        }
+        if self.looked.elapsed() < LOOK { Ok(()) } else { self.look() }
+    }
+
+    /// Looks whether the wire is still there.
+    ///
+    /// # Errors
+    /// When it is not.
+    pub(super) fn look(&mut self) -> Result<()> {
         self.looked = Instant::now();
         self.mtu = self.link.check()?.mtu;
         Ok(())
