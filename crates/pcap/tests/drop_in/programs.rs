@@ -53,17 +53,17 @@ fn run(program: &Path, argument: &Path, library: Option<&Path>) -> Output {
     command.output().expect("the program runs")
 }
 
+/// Compiles a program, by its name, into a folder.
+type Compile = fn(&str, &Path) -> PathBuf;
+
 /// Runs the program by both libraries, and by ours with our header, on a file of its own with this content, and compares what it prints.
 fn prints_the_same(name: &str, content: &str) {
     if !can_compile() {
         return;
     }
     let (folder, library) = (TempDir::new().expect("a folder"), library());
-    let ways: [(fn(&str, &Path) -> PathBuf, Option<&Path>); 3] = [
-        (compiled, None),
-        (compiled, Some(library.path())),
-        (compiled_by_ours, Some(library.path())),
-    ];
+    let ours = Some(library.path());
+    let ways: [(Compile, _); 3] = [(compiled, None), (compiled, ours), (compiled_by_ours, ours)];
     let [system, ours, by_header] = ways.map(|(compiled, library)| {
         let program = compiled(name, folder.path());
         let file = folder.path().join("file");
