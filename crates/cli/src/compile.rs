@@ -6,8 +6,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use linerate::base::{Interface, LinkType};
 use linerate::bpf::classic::Program;
-use linerate::bpf::extended::Predicate;
-use linerate::capture::{self, MAX_SNAPLEN};
+use linerate::capture::{self, MAX_SNAPLEN, MeterFilter};
 use linerate::exec::Engine;
 use linerate::filter::{self, ErrorKind, Filter, Options, Target};
 
@@ -62,18 +61,20 @@ pub(crate) fn for_capture(text: &str, options: &Options<'_>) -> Result<ForCaptur
     Ok(ForCapture { filter, program, note })
 }
 
-/// The text compiled as part of a program at an interface's hooks.
+/// The text compiled for counting at an interface's hooks.
 ///
 /// # Errors
 /// Of usage, with the place in the text; when the filter does not run in the kernel, with its text.
-pub(crate) fn for_tap(text: &str, options: &Options<'_>) -> Result<Predicate> {
-    let compiled = filter::compile(text, &Options { target: Target::Tap, ..*options });
-    compiled.and_then(|filter| filter.predicate()).map_err(|error| {
+pub(crate) fn for_meter(text: String, options: &Options<'_>) -> Result<MeterFilter> {
+    let compiled = filter::compile(&text, &Options { target: Target::Tap, ..*options });
+    let parts = compiled.and_then(|filter| Ok((filter.predicate()?, filter.rules())));
+    let (predicate, rules) = parts.map_err(|error| {
         if error.user_space_can() {
             return anyhow::anyhow!("filter `{text}`: {}", error.message());
         }
         explain(&error)
-    })
+    })?;
+    Ok(MeterFilter { text, predicate, rules })
 }
 
 /// Filters for the interfaces of a savefile, each for the link type that it has; none where there is

@@ -97,7 +97,8 @@ impl<'a> Columns<'a> {
         bound
     }
 
-    fn known(&self, operand: Operand) -> Known<'_> {
+    /// The same, of an operand that is made for the chunks that are looked at.
+    pub(crate) fn known(&self, operand: Operand) -> Known<'_> {
         (&self.memory.lanes[operand.lanes], self.presence_of(operand.present))
     }
 

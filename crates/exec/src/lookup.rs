@@ -134,6 +134,13 @@ impl Table {
         places.into_iter().filter(move |place| self.places[*place] == key)
     }
 
+    /// One of the places of a number that the table holds, found without a branch that would have to be guessed.
+    pub(crate) fn place_of(&self, member: u32) -> usize {
+        let [first, second] = self.factors.map(|factor| at(member, factor, self.shift));
+        let is_first = usize::from(self.places[first] == member);
+        second ^ ((first ^ second) & is_first.wrapping_neg())
+    }
+
     /// The places, of which there are `1 << 32 - shift`.
     pub(crate) fn places(&self) -> (&[u32], u32) {
         (&self.places, self.shift)

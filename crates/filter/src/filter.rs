@@ -1,6 +1,6 @@
 //! Compiled filters.
 
-use crate::emit::{cbpf, ebpf, plan};
+use crate::emit::{cbpf, ebpf, plan, set};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ir::Ir;
 use crate::ir::display::{GraphText, PredicateText};
@@ -15,6 +15,7 @@ use crate::sema::links;
 use crate::{sema, syntax};
 use linerate_bpf::classic::{Input, Program};
 use linerate_bpf::extended::Predicate;
+use linerate_bpf::extended::set::Rule;
 use std::fmt;
 
 /// Compiles an expression of the pcap-filter language; the empty expression matches every packet.
@@ -96,6 +97,13 @@ impl Filter {
     /// [`Plan::DEPTH`] steps.
     pub fn plan(&self) -> Option<Plan> {
         plan::emit(&self.lowered, &self.graph)
+    }
+
+    /// The filter as rules for a [set in the kernel](linerate_bpf::extended::set), of which one holds of each packet that
+    /// the [`predicate`](Self::predicate) keeps. `None` where it compares numbers of a packet with each other, looks for
+    /// headers, or has too many ways.
+    pub fn rules(&self) -> Option<Vec<Rule>> {
+        set::emit(&self.plan()?)
     }
 
     /// What the expression means, as a tree of tests, as text.

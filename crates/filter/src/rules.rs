@@ -2,7 +2,7 @@
 //!
 //! Engines that run many filters side by side look rules up instead of asking one filter after the other.
 
-use crate::plan::{Check, Node, Plan, Target, ValueId};
+use crate::plan::{Check, Node, Plan, Target, Value, ValueId};
 
 /// Holds of a packet that has all numbers of which something is said, and meets every condition.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -87,6 +87,12 @@ impl Walk<'_> {
 }
 
 impl Rule {
+    /// What a packet must have besides the numbers that conditions are about, as these do not tell that it has it.
+    pub fn untold_needs(&self, values: &[Value]) -> impl Iterator<Item = ValueId> {
+        let is_told = |need: ValueId| self.conditions.iter().any(|c| tells(values, c.value, need));
+        self.needs.iter().copied().filter(move |need| !is_told(*need))
+    }
+
     fn with_need(mut self, value: ValueId) -> Self {
         if !self.needs.contains(&value) {
             self.needs.push(value);
@@ -103,6 +109,16 @@ impl Rule {
             None => self.conditions.push(condition),
         }
         self.conditions.iter().all(|condition| !condition.ranges.0.is_empty()).then_some(self)
+    }
+}
+
+/// Whether who has one number has the other: it is the same, or bytes that do not end later.
+fn tells(values: &[Value], one: ValueId, other: ValueId) -> bool {
+    match (values[one], values[other]) {
+        (Value::Load(one), Value::Load(other)) => {
+            (other.base.is_none() || other.base == one.base) && other.end() <= one.end()
+        }
+        _ => one == other,
     }
 }
 

@@ -4,6 +4,7 @@
 //! them. No C library, no object files; instructions come as encoded words.
 //!
 //! - [`Map`]: what programs and user space share
+//! - [`SharedWords`]: one that is mapped into the process
 //! - [`Program`]: loaded, run on test packets
 //! - [`Link`]: a program attached to an interface, until it is dropped
 //! - [`Tracing`], [`Iteration`]: programs that hear what the kernel does, or look through what it has
@@ -21,6 +22,7 @@ mod program;
 mod run;
 mod trace;
 mod verifier;
+mod words;
 
 use std::io;
 use std::mem::size_of;
@@ -35,6 +37,7 @@ pub use program::{Program, ProgramKind, ProgramSpec};
 pub use run::{LiveEnd, LiveRun, TestResult, TestRun, XdpContext};
 pub use trace::{Iteration, Tracing};
 pub use verifier::LoadError;
+pub use words::{SharedWords, settle};
 
 /// Commands, `enum bpf_cmd`.
 mod command {
@@ -53,6 +56,7 @@ mod command {
     pub(super) const BTF_LOAD: libc::c_int = 18;
     pub(super) const BTF_GET_FD_BY_ID: libc::c_int = 19;
     pub(super) const LINK_CREATE: libc::c_int = 28;
+    pub(super) const LINK_UPDATE: libc::c_int = 29;
     pub(super) const LINK_GET_FD_BY_ID: libc::c_int = 30;
     pub(super) const ITER_CREATE: libc::c_int = 33;
 }

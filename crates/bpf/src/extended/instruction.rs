@@ -47,7 +47,7 @@ impl From<Register> for Operand {
 }
 
 /// Width of a load or store. Values as encoded (RFC 9669, 5).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Size {
     /// 1 byte.
@@ -61,7 +61,7 @@ pub enum Size {
 }
 
 /// Arithmetic. Values as encoded (RFC 9669, 4.1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 #[expect(missing_docs, reason = "the names say all")]
 pub enum Alu {

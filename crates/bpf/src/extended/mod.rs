@@ -7,6 +7,7 @@
 //! - [`Assembler`]: labels, forward and backward, over a growing program
 //! - [`disassemble`]: text in the style of the kernel's verifier
 //! - [`Predicate`]: a filter as a fragment of a larger program, at any [`Hook`]
+//! - [`set`]: many filters at once, as maps
 //! - [`from_classic`]: a classic program as an extended socket filter that counts what it sees
 //!
 //! Sources: RFC 9669 (the instruction set); the kernel's `Documentation/bpf/classic_vs_extended.rst`
@@ -17,6 +18,7 @@ mod far;
 mod functions;
 mod instruction;
 mod predicate;
+pub mod set;
 mod text;
 mod translate;
 

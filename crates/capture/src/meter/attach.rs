@@ -1,27 +1,28 @@
 //! Programs at hooks, and why there can be none.
 
-use std::os::fd::{AsFd, AsRawFd};
-
 use linerate_base::{Error, ErrorKind, Result};
-use linerate_bpf::extended::{Hook, Predicate};
-use linerate_sys::bpf::{Link, LoadError, Map, Position, Program, ProgramKind, ProgramSpec, Way};
+use linerate_bpf::extended::Hook;
+use linerate_sys::bpf::{Link, LoadError, Position, Program, ProgramKind, ProgramSpec, Way};
 use linerate_sys::interface::{self, Interface};
 
-use super::program::assemble;
+use super::program::{Plan, assemble};
 use super::{MAX_METER_FILTERS, MeterConfig, asked};
 use crate::interfaces::not_found;
 use crate::{ANY, Directions};
 
 pub(super) fn check(config: &MeterConfig) -> Result<()> {
-    let asked = || asked(&config.interface);
     if config.interface == ANY {
         let answered = "counting is done at the hooks of one interface";
-        return Err(Error::new(ErrorKind::Unsupported, asked(), answered));
+        return Err(Error::new(ErrorKind::Unsupported, asked(&config.interface), answered));
     }
-    let count = config.filters.len();
+    room_for(config.filters.len(), &config.interface)
+}
+
+/// Whether so many filters can be counted.
+pub(super) fn room_for(count: usize, interface: &str) -> Result<()> {
     if count > MAX_METER_FILTERS {
         let answered = format!("{count} filters are more than {MAX_METER_FILTERS}");
-        return Err(Error::new(ErrorKind::Invalid, asked(), answered));
+        return Err(Error::new(ErrorKind::Invalid, asked(interface), answered));
     }
     Ok(())
 }
@@ -46,48 +47,45 @@ pub(super) fn ways(direction: Directions, is_loopback: bool) -> &'static [Way] {
 
 /// The program at one hook: next to the wire, so that no other program takes packets away before it
 /// counts them, or adds some behind it.
-pub(super) fn attach(
-    config: &MeterConfig,
-    device: &Interface,
-    way: Way,
-    counters: &Map,
-) -> Result<Link> {
-    let (hook, position) = match way {
-        Way::Ingress => (Hook::Ingress, Position::First),
-        Way::Egress => (Hook::Egress, Position::Last),
+pub(super) fn attach(plan: &Plan<'_>, device: &Interface, way: Way) -> Result<Link> {
+    let position = match way {
+        Way::Ingress => Position::First,
+        Way::Egress => Position::Last,
     };
-    let all: Vec<_> = config.filters.iter().map(|filter| &filter.predicate).collect();
-    let program = load(&all, hook, counters).map_err(|e| refused(config, hook, counters, e))?;
-    Link::tcx(&program, device.index, way, position)
+    Link::tcx(&program(plan, way)?, device.index, way, position)
 }
 
-fn load(
-    filters: &[&Predicate],
-    hook: Hook,
-    counters: &Map,
-) -> std::result::Result<Program, LoadError> {
-    let code = assemble(filters, hook, counters.as_fd().as_raw_fd());
+/// The program for one way.
+///
+/// # Errors
+/// The kernel's refusal, with the filter that it is about.
+pub(super) fn program(plan: &Plan<'_>, way: Way) -> Result<Program> {
+    let hook = match way {
+        Way::Ingress => Hook::Ingress,
+        Way::Egress => Hook::Egress,
+    };
+    load(plan, hook).map_err(|error| refused(plan, hook, error))
+}
+
+fn load(plan: &Plan<'_>, hook: Hook) -> std::result::Result<Program, LoadError> {
+    let code = assemble(plan, hook);
     Program::load(&ProgramSpec::new(ProgramKind::Classifier, &code, "meter"))
 }
 
 /// How much of a filter is enough to tell which one it is.
 const LONGEST_NAME: usize = 200;
 
-/// The kernel's refusal, with the filter that it is about.
-fn refused(config: &MeterConfig, hook: Hook, counters: &Map, error: LoadError) -> Error {
+fn refused(plan: &Plan<'_>, hook: Hook, error: LoadError) -> Error {
     if error.log().is_empty() {
         return error.into();
     }
-    let alone = |filter: &Predicate| load(&[filter], hook, counters).map(drop);
-    let mut refusals = config.filters.iter().map(|filter| (filter, alone(&filter.predicate)));
-    let (asked, error) = match refusals.find_map(|(filter, loaded)| Some((filter, loaded.err()?))) {
-        Some((filter, error)) => {
+    let alone = |one| load(&Plan { filters: std::slice::from_ref(one), ..*plan }, hook).err();
+    let (asked, error) = match plan.filters.iter().find_map(|one| Some((one, alone(one)?))) {
+        Some(((_, filter), error)) => {
             let text: String = filter.text.chars().take(LONGEST_NAME).collect();
             (format!("count packets of the filter `{text}`"), error)
         }
-        None => {
-            (format!("count packets of {} filters in one program", config.filters.len()), error)
-        }
+        None => (format!("count packets of {} filters in one program", plan.filters.len()), error),
     };
     Error::from(error).asking(asked)
 }

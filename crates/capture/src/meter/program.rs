@@ -1,11 +1,14 @@
 //! The program at the traffic-control hooks: counts packets and bytes, all of them and those that each
 //! filter keeps, and passes every packet on.
 
-use linerate_bpf::extended::Register::{R0, R1, R2, R6, R10};
+use linerate_bpf::extended::Register::{R0, R1, R2, R4, R5, R6, R10};
+use linerate_bpf::extended::set::Search;
 use linerate_bpf::extended::{
-    Alu, Assembler, Hook, Instruction, Label, Metadata, Predicate, Size, Test, helper,
+    Alu, Assembler, Hook, Instruction, Label, Metadata, Predicate, Register, Size, Test, helper,
 };
 
+use super::set::Set;
+use super::{MAX_METER_FILTERS, MeterFilter};
 use crate::hook::{Site, sk_buff};
 
 /// Bytes that one tally takes among the counters: packets, then bytes.
@@ -22,13 +25,23 @@ const KEY_SLOT: i16 = -24;
 const COUNTERS_SLOT: i16 = -32;
 const BYTES_SLOT: i16 = -40;
 
-/// The program for one way, with `counters` the descriptor of a per-CPU array of one element: a tally
-/// of all packets, then one for each filter.
-pub(super) fn assemble(filters: &[&Predicate], hook: Hook, counters: i32) -> Vec<u64> {
+/// What programs count.
+#[derive(Clone, Copy)]
+pub(super) struct Plan<'a> {
+    /// Filters that are part of the program, with their numbers.
+    pub(super) filters: &'a [(usize, MeterFilter)],
+    /// Others.
+    pub(super) set: Option<&'a Set>,
+    /// Descriptor of a per-CPU array of one element: a tally of all packets, then one for each filter by its number.
+    pub(super) counters: i32,
+}
+
+/// The program for one way.
+pub(super) fn assemble(plan: &Plan<'_>, hook: Hook) -> Vec<u64> {
     let mut code = Assembler::new();
     let pass = code.label();
     code.push(Instruction::mov(R6, R1));
-    find_counters(&mut code, counters, pass);
+    find_counters(&mut code, plan.counters, pass);
     measure(&mut code, hook);
     for metadata in [
         Metadata::InterfaceIndex,
@@ -37,13 +50,20 @@ pub(super) fn assemble(filters: &[&Predicate], hook: Hook, counters: i32) -> Vec
         Metadata::VlanPresent,
         Metadata::Protocol,
     ] {
-        if filters.iter().any(|filter| filter.needs().contains(&metadata)) {
+        let is_needed =
+            |(_, filter): &(_, MeterFilter)| filter.predicate.needs().contains(&metadata);
+        let set = || plan.set.into_iter().flat_map(Set::needs).any(|need| need == metadata);
+        if plan.filters.iter().any(is_needed) || set() {
             Site { hook, vlan_tag: None }.describe(&mut code, metadata);
         }
     }
     add(&mut code, 0);
-    for (number, filter) in (1..).zip(filters) {
-        apply(&mut code, filter, hook, number);
+    for (number, filter) in plan.filters {
+        apply(&mut code, &filter.predicate, hook, 1 + number);
+    }
+    if let Some(set) = plan.set {
+        Site { hook, vlan_tag: None }.find_bounds(&mut code);
+        set.search(hook).emit(&mut code, add_found);
     }
     code.place(pass);
     code.extend([Instruction::mov(R0, NEXT), Instruction::exit()]);
@@ -100,4 +120,25 @@ fn apply(code: &mut Assembler, filter: &Predicate, hook: Hook, number: usize) {
     code.jump_if(Test::Equal, R0, 0, next);
     add(code, number);
     code.place(next);
+}
+
+/// Adds the packet to the tally of the filter that a search has found.
+fn add_found(code: &mut Assembler) {
+    const FILTER: Register = Search::FILTER;
+    let skip = code.label();
+    // There is no such filter; but the verifier does not know.
+    code.jump_if(Test::GreaterOrEqual, FILTER, MAX_METER_FILTERS as i32, skip);
+    code.extend([
+        Instruction::alu(Alu::Mul, FILTER, TALLY as i32),
+        Instruction::load(Size::Double, R4, R10, COUNTERS_SLOT),
+        Instruction::alu(Alu::Add, R4, FILTER),
+        Instruction::load(Size::Double, R5, R4, TALLY as i16),
+        Instruction::alu(Alu::Add, R5, 1),
+        Instruction::store(Size::Double, R4, TALLY as i16, R5),
+        Instruction::load(Size::Double, FILTER, R10, BYTES_SLOT),
+        Instruction::load(Size::Double, R5, R4, TALLY as i16 + 8),
+        Instruction::alu(Alu::Add, R5, FILTER),
+        Instruction::store(Size::Double, R4, TALLY as i16 + 8, R5),
+    ]);
+    code.place(skip);
 }

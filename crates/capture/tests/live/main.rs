@@ -8,6 +8,7 @@ mod delivery;
 mod fanout;
 mod faults;
 mod gate;
+mod meter;
 mod overload;
 mod own;
 mod privilege;

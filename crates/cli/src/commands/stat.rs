@@ -56,7 +56,7 @@ fn filters(args: &StatArgs) -> Result<Vec<MeterFilter>> {
     let netmask = Some(netmask(&args.interface));
     let options = Options { netmask, ..compile::options(link_types[0], MAX_SNAPLEN) };
     let options = args.language.of(options);
-    let compile = |text: String| filter(text, &options);
+    let compile = |text: String| compile::for_meter(text, &options);
     let mut filters: Vec<_> = words.into_iter().map(compile).collect::<Result<_>>()?;
     if let Some(file) = &args.filter_file {
         for (number, line) in lines(file)? {
@@ -74,11 +74,6 @@ fn lines(file: &Path) -> Result<Vec<(usize, String)>> {
     let text = without_comments(&text);
     let lines = (1..).zip(text.lines().map(str::trim)).filter(|(_, line)| !line.is_empty());
     Ok(lines.map(|(number, line)| (number, line.to_owned())).collect())
-}
-
-fn filter(text: String, options: &Options<'_>) -> Result<MeterFilter> {
-    let predicate = compile::for_tap(&text, options)?;
-    Ok(MeterFilter { text, predicate })
 }
 
 struct Running {

@@ -87,7 +87,7 @@ fn tagged_packets_are_counted_with_their_tags() {
 }
 
 #[test]
-fn hundreds_of_filters_are_one_program() {
+fn hundreds_of_filters_are_counted_at_once() {
     let Some(lab) = quiet_pair() else { return };
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("filters");

@@ -7,8 +7,8 @@ use crate::lanes::{Chunks, Lanes};
 
 use super::matches::BITS;
 
-/// The most words of all rows together: half of the nearest larger cache of a processor of today.
-const ROOM: usize = 1 << 17;
+/// The most words of all rows together: 16 MiB. Of rows that many filters make long only some words are looked at.
+const ROOM: usize = 1 << 21;
 
 /// Between neighbouring bounds of ranges all numbers are in the same ones: a class. Each has a row, one bit for each
 /// filter, that classes with equal rows share.
@@ -22,6 +22,14 @@ pub(super) struct Classes {
     rows: Vec<u64>,
     /// Words of a row.
     width: usize,
+    /// For each row, in which of its parts there is anything (F. Baboescu and G. Varghese, "Scalable packet
+    /// classification", SIGCOMM 2001).
+    parts: Box<[u64]>,
+}
+
+/// Words of a part: a row has no more parts than a word has bits.
+pub(super) fn part(width: usize) -> usize {
+    width.div_ceil(BITS)
 }
 
 impl Classes {
@@ -50,7 +58,28 @@ impl Classes {
             }
         }
         let (bounds, rows_of) = (bounds.into(), rows_of.into());
-        Some(Self { bounds, rows_of, rows: sweep.rows, width })
+        let parts = sweep.rows.chunks_exact(width).map(|row| {
+            let any = |words: &[u64]| u64::from(words.iter().any(|word| *word != 0));
+            row.chunks(part(width)).rev().fold(0, |parts, words| parts << 1 | any(words))
+        });
+        Some(Self { bounds, rows_of, parts: parts.collect(), rows: sweep.rows, width })
+    }
+
+    /// The share of a row's parts in which there is anything, in the mean over classes.
+    pub(super) fn density(&self) -> f64 {
+        let parts = self.width.div_ceil(part(self.width)) * self.rows_of.len();
+        let filled = self.rows_of.iter().map(|row| self.parts[*row as usize].count_ones());
+        f64::from(filled.sum::<u32>()) / parts as f64
+    }
+
+    /// In which parts of a row there is anything; none where there is not.
+    pub(super) fn parts(&self, row: u32) -> u64 {
+        self.parts[row as usize]
+    }
+
+    /// A word of a row.
+    pub(super) fn word(&self, row: u32, word: usize) -> u64 {
+        self.rows[row as usize * self.width + word]
     }
 
     /// How many there are.
@@ -145,6 +174,10 @@ mod tests {
                     }
                     let row = &classes.rows()[2 * lanes.of(at) as usize..][..2];
                     prop_assert_eq!(row, meant, "{}: {:#x}", level, number);
+                    for (word, bits) in row.iter().enumerate() {
+                        prop_assert_eq!(classes.word(lanes.of(at), word), *bits);
+                        prop_assert!(*bits == 0 || classes.parts(lanes.of(at)) >> word & 1 == 1);
+                    }
                 }
             }
         }
@@ -152,8 +185,8 @@ mod tests {
 
     #[test]
     fn rows_that_take_too_much_room_are_not_made() {
-        let ranges: Vec<_> = (0..4096).map(|at| ((8 * at, 8 * at + 3), at as usize)).collect();
-        assert!(Classes::new(64, &ranges).is_none());
-        assert!(Classes::new(64, &ranges[..100]).is_some());
+        let ranges: Vec<_> = (0..12_800).map(|at| ((8 * at, 8 * at + 3), at as usize)).collect();
+        assert!(Classes::new(200, &ranges).is_none());
+        assert!(Classes::new(200, &ranges[..1000]).is_some());
     }
 }

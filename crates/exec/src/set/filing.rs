@@ -4,14 +4,14 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
 use linerate_filter::plan::{BinaryOperator, Check, Value, ValueId};
-use linerate_filter::rules::{Condition, Rule};
+use linerate_filter::rules::{Condition, Ranges, Rule};
 
 use crate::lookup::Lookup;
 use crate::program::{Builder, Column, Operand};
 
 use super::classes::Classes;
 use super::drawer::{Entry, Points, RuleId, Spans};
-use super::grid::{AXES, Axis, Grid};
+use super::grid::{AXES, Axis, Grid, is_sparse};
 use super::matches::BITS;
 use super::tier::{Drawer, Field, Guard, Leftover};
 
@@ -38,12 +38,12 @@ pub(super) fn file(values: &[Value], rules: &[(usize, &Rule)]) -> Filed {
     let known = guards(rules);
     let rivals = Rivals::new(rules);
     let mut filing = Filing { values, builder: Builder::new(values, 0), leftovers: Vec::new() };
-    let test = |filing: &mut Filing<'_>, known: &Option<_>| known.map(|c| filing.guard(c));
+    let test = |filing: &mut Filing<'_>, known: &Option<_>| known.and_then(|c| filing.question(c));
     let mut guards: Vec<_> = known
         .iter()
         .map(|known| Guard { test: test(&mut filing, known), drawers: vec![], grids: vec![] })
         .collect();
-    let mut piles: BTreeMap<(usize, ValueId, u32), Pile<'_>> = BTreeMap::new();
+    let mut piles: BTreeMap<(usize, ValueId, u32), Vec<Posed<'_>>> = BTreeMap::new();
     for (shape, rules) in groups(values, rules, &known, &rivals) {
         if let Some(grids) = filing.grids(&shape, &rules) {
             guards[shape.guard].grids.extend(grids);
@@ -51,12 +51,15 @@ pub(super) fn file(values: &[Value], rules: &[(usize, &Rule)]) -> Filed {
         }
         for posed in rules {
             let key = (shape.guard, posed.under.value, posed.under.mask);
-            let entry = filing.file(&posed, known[shape.guard], &rivals);
-            piles.entry(key).or_default().push((posed.under, entry));
+            piles.entry(key).or_default().push(posed);
         }
     }
-    for ((guard, ..), pile) in &piles {
-        guards[*guard].drawers.push(filing.drawer(pile));
+    for ((guard, ..), rules) in &piles {
+        let common = common(rules, known[*guard]);
+        let told: Vec<_> = known[*guard].into_iter().chain(common.iter().copied()).collect();
+        let pile = rules.iter().map(|posed| (posed.under, filing.file(posed, &told, &rivals)));
+        let pile: Vec<_> = pile.collect();
+        guards[*guard].drawers.push(filing.drawer(&pile, &common));
     }
     guards.retain(|guard| !guard.drawers.is_empty() || !guard.grids.is_empty());
     Filed { columns: filing.builder.columns, guards, leftovers: filing.leftovers }
@@ -97,26 +100,10 @@ impl Shape {
     fn new(guard: usize, values: &[Value], rule: &Rule, known: Option<&Condition>) -> Self {
         let asked = rule.conditions.iter().filter(|c| Some(*c) != known);
         let mut axes: Vec<_> = asked.map(|c| (c.value, c.mask)).collect();
-        let mut needs: Vec<_> = needs(values, rule).collect();
+        let mut needs: Vec<_> = rule.untold_needs(values).collect();
         axes.sort_unstable();
         needs.sort_unstable();
         Self { guard, axes, needs }
-    }
-}
-
-/// What a packet must have besides, as the numbers that it meets conditions with do not tell that it has it.
-fn needs(values: &[Value], rule: &Rule) -> impl Iterator<Item = ValueId> {
-    let is_told = |need: ValueId| rule.conditions.iter().any(|c| tells(values, c.value, need));
-    rule.needs.iter().copied().filter(move |need| !is_told(*need))
-}
-
-/// Whether who has one number has the other: it is the same, or bytes that do not end later.
-fn tells(values: &[Value], one: ValueId, other: ValueId) -> bool {
-    match (values[one], values[other]) {
-        (Value::Load(one), Value::Load(other)) => {
-            (other.base.is_none() || other.base == one.base) && other.end() <= one.end()
-        }
-        _ => one == other,
     }
 }
 
@@ -152,6 +139,21 @@ fn layers<'a, 'r>(shape: &Shape, rules: &'a [Posed<'r>]) -> Vec<Vec<&'a Posed<'r
         layers[layer].push(posed);
     }
     layers
+}
+
+/// The conditions that all of some rules have, besides those under which they are filed and their guard's, if it pays
+/// to ask them of all packets.
+fn common<'a>(rules: &[Posed<'a>], guard: Option<&Condition>) -> Vec<&'a Condition> {
+    let Some(first) = rules.first().filter(|_| rules.len() >= GUARDED) else { return Vec::new() };
+    let has = |rule: &Posed<'_>, condition: &Condition| {
+        rule.under != condition && rule.rule.conditions.contains(condition)
+    };
+    let is_common = |condition: &&Condition| {
+        Some(*condition) != guard
+            && check(&condition.ranges).is_some()
+            && rules.iter().all(|rule| has(rule, *condition))
+    };
+    first.rule.conditions.iter().filter(is_common).collect()
 }
 
 /// Conditions with rules under them.
@@ -214,14 +216,15 @@ impl Filing<'_> {
         Field { operand, bits, mask: condition.mask }
     }
 
-    fn file(&mut self, posed: &Posed<'_>, known: Option<&Condition>, rivals: &Rivals) -> Entry {
+    /// Files a rule of which some conditions are known to hold.
+    fn file(&mut self, posed: &Posed<'_>, known: &[&Condition], rivals: &Rivals) -> Entry {
         let Posed { filter, rule, under, .. } = *posed;
-        let is_left = |c: &&Condition| *c != under && Some(*c) != known;
+        let is_left = |c: &&Condition| *c != under && !known.contains(c);
         let mut asked: Vec<_> = rule.conditions.iter().filter(is_left).collect();
         // What fewest meet comes first.
         asked.sort_by_key(|c| rivals.of(c));
         let needs: Box<[_]> =
-            needs(self.values, rule).map(|value| self.builder.field(value).0).collect();
+            rule.untold_needs(self.values).map(|value| self.builder.field(value).0).collect();
         let conditions: Box<[_]> =
             asked.iter().map(|c| (self.field(c), c.ranges.clone())).collect();
         if needs.is_empty() && conditions.is_empty() {
@@ -258,16 +261,17 @@ impl Filing<'_> {
         let mut axes: Box<[_]> = axes.collect::<Option<_>>()?;
         axes.sort_by_key(|axis| axis.classes.len());
         let needs = shape.needs.iter().map(|value| self.builder.field(*value).0).collect();
-        Some(Grid { axes, needs, first, width })
+        Some(Grid { is_sparse: is_sparse(&axes, width), axes, needs, first, width })
     }
 
-    fn guard(&mut self, condition: &Condition) -> (Operand, Lookup) {
+    /// How to ask a condition of many packets, where it is one that can be asked so.
+    fn question(&mut self, condition: &Condition) -> Option<(Operand, Lookup)> {
         let field = self.field(condition);
-        let numbers = condition.ranges.iter().map(|(number, _)| number).collect();
-        (field.operand, lookup(field, numbers))
+        Some((field.operand, lookup(field, &check(&condition.ranges)?)))
     }
 
-    fn drawer(&mut self, pile: &Pile<'_>) -> Drawer {
+    fn drawer(&mut self, pile: &Pile<'_>, common: &[&Condition]) -> Drawer {
+        let common = common.iter().filter_map(|condition| self.question(condition)).collect();
         let field = self.field(pile[0].0);
         let entries: Vec<_> =
             pile.iter().flat_map(|(c, rule)| c.ranges.iter().map(|range| (range, *rule))).collect();
@@ -284,24 +288,40 @@ impl Filing<'_> {
         let mut operands: Vec<_> = asked.collect();
         operands.sort_unstable_by_key(|operand| (operand.lanes, operand.present));
         operands.dedup();
-        let numbers: Vec<_> = points.iter().map(|(at, _)| *at).collect();
+        let among = among(points.iter().map(|(at, _)| *at).collect());
         Drawer {
             field,
-            points: (!points.is_empty()).then(|| (lookup(field, numbers), Points::new(points))),
+            common,
+            points: among.map(|among| (lookup(field, &among), Points::new(points))),
             spans: (!spans.is_empty()).then(|| Spans::new(&spans)),
             operands,
         }
     }
 }
 
-/// How to see whether it is one of some numbers, of which there is at least one.
-fn lookup(field: Field, mut numbers: Vec<u32>) -> Lookup {
+/// How to see whether a field passes a check.
+fn lookup(field: Field, check: &Check) -> Lookup {
+    let (bits, check) = field.bits.check(field.mask, check);
+    Lookup::new(bits, check)
+}
+
+/// Ranges as a check, where they are one or are all of single numbers.
+fn check(ranges: &Ranges) -> Option<Check> {
+    let numbers = || ranges.iter().map(|(number, _)| number).collect();
+    match ranges.iter().next()? {
+        (low, high) if ranges.iter().len() == 1 && low < high => Some(Check::Within(low, high)),
+        _ if ranges.iter().all(|(from, to)| from == to) => among(numbers()),
+        _ => None,
+    }
+}
+
+/// Being one of some numbers; `None` if there are none.
+fn among(mut numbers: Vec<u32>) -> Option<Check> {
     numbers.sort_unstable();
     numbers.dedup();
-    let check = match numbers[..] {
-        [number] => Check::Equal(number),
-        _ => Check::Among(numbers.into()),
-    };
-    let (bits, check) = field.bits.check(field.mask, &check);
-    Lookup::new(bits, check)
+    match numbers[..] {
+        [] => None,
+        [number] => Some(Check::Equal(number)),
+        _ => Some(Check::Among(numbers.into())),
+    }
 }

@@ -44,10 +44,17 @@ impl SetMatches {
         })
     }
 
+    /// Makes room. What was in it stays there until it is cleared.
     pub(super) fn reset(&mut self, packets: usize, filters: usize) {
         (self.packets, self.filters) = (packets, filters);
-        self.words.clear();
         self.words.resize(packets * self.stride(), 0);
+    }
+
+    /// No filter keeps so many packets, from the first on. A block is cleared when its turn comes, as it then is in the
+    /// nearest cache.
+    pub(super) fn clear(&mut self, first: usize, count: usize) {
+        let stride = self.stride();
+        self.words[first * stride..][..count * stride].fill(0);
     }
 
     pub(super) fn insert(&mut self, packet: usize, filter: usize) {
@@ -94,6 +101,7 @@ mod tests {
         assert_eq!(matches.of(0).next(), None);
         assert!(matches.contains(2, 0) && !matches.contains(2, 70) && !matches.contains(3, 0));
         matches.reset(3, 70);
+        matches.clear(1, 2);
         assert_eq!((0..4).flat_map(|packet| matches.of(packet)).count(), 0);
     }
 }

@@ -162,6 +162,7 @@ impl FilterSet {
                 Some(near) => (block, Some(near)),
                 None => (&block[..1], near(batch.region(), &block[..1])),
             };
+            matches.clear(first, block.len());
             if let Some((region, from)) = near {
                 self.level.note(block, from, rows);
                 let packets = Packets { region, descriptors: block, from, interface };

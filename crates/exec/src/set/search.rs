@@ -3,7 +3,7 @@
 use linerate_filter::rules::Ranges;
 
 use crate::columns::Columns;
-use crate::lanes::{Lanes, Mask};
+use crate::lanes::{Lanes, Mask, ones};
 use crate::lookup::Lookup;
 use crate::portable::BitRows;
 use crate::program::Operand;
@@ -53,6 +53,9 @@ impl Search<'_> {
             axis.classes.find(level, chunks, found);
             active = active & !level.test(&EMPTY, found, chunks);
         }
+        if grid.is_sparse {
+            return self.pick(grid, active);
+        }
         let mut rows = [BitRows { words: &[], numbers: &self.found[0] }; AXES];
         for ((axis, numbers), rows) in grid.axes.iter().zip(&*self.found).zip(&mut rows) {
             *rows = BitRows { words: axis.classes.rows(), numbers };
@@ -62,18 +65,41 @@ impl Search<'_> {
         level.intersect(rows, grid.width, active, out, stride);
     }
 
-    /// Notes which filters keep packets because of a drawer's rules.
-    pub(super) fn drawer(&mut self, drawer: &Drawer, active: Mask) {
-        if let Some((lookup, points)) = &drawer.points {
-            let hits = self.test(drawer.field.operand, lookup, active);
-            self.judge(drawer, hits, |number| points.get(number).into_iter());
-        }
-        if let Some(spans) = &drawer.spans {
-            self.judge(drawer, active, |number| spans.get(number));
+    /// Compares those words of packets' rows that may have something in common.
+    fn pick(&mut self, grid: &Grid, active: Mask) {
+        let stride = self.matches.stride();
+        let out = self.matches.words_mut(self.first, grid.first);
+        let axes = || grid.axes.iter().zip(&*self.found);
+        for packet in active.iter() {
+            let parts = axes().map(|(axis, rows)| axis.classes.parts(rows.of(packet)));
+            for part in ones(parts.fold(u64::MAX, |all, parts| all & parts)) {
+                for word in grid.words_of(part) {
+                    let words = axes().map(|(axis, rows)| axis.classes.word(rows.of(packet), word));
+                    out[packet * stride + word] |= words.fold(u64::MAX, |all, word| all & word);
+                }
+            }
         }
     }
 
-    /// Takes filters out of the folders that packets' numbers find, and asks the rules there.
+    /// Notes which filters keep packets because of a drawer's rules.
+    pub(super) fn drawer(&mut self, drawer: &Drawer, active: Mask) {
+        let active = drawer
+            .common
+            .iter()
+            .fold(active, |active, (operand, lookup)| self.test(*operand, lookup, active));
+        if let Some((lookup, points)) = &drawer.points {
+            let hits = self.test(drawer.field.operand, lookup, active);
+            self.judge(drawer, hits, |number| std::iter::once(points.of(number)));
+        }
+        if let Some(spans) = &drawer.spans {
+            let own = drawer.field.operand;
+            let (_, present) = self.columns.get(own, active.chunks());
+            let there = present.map_or(active, |present| active & *present);
+            self.judge(drawer, there, |number| spans.get(number));
+        }
+    }
+
+    /// Takes filters out of the folders that the numbers of packets find, which have them, and asks the rules there.
     fn judge<'f, I: Iterator<Item = Under<'f>>>(
         &mut self,
         drawer: &Drawer,
@@ -81,21 +107,38 @@ impl Search<'_> {
         found: impl Fn(u32) -> I,
     ) {
         let own = drawer.field.operand;
-        for operand in drawer.operands.iter().chain([&own]) {
+        for operand in &drawer.operands {
             self.columns.get(*operand, hits.chunks());
         }
+        let (lanes, _) = self.columns.known(own);
+        let (columns, leftovers) = (&self.columns, self.leftovers);
+        let mut judge = Judge { columns, leftovers, first: self.first, matches: self.matches };
         for packet in hits.iter() {
-            let Some(number) = self.columns.at(own, packet) else { continue };
-            for under in found(drawer.field.number(number)) {
-                match under {
-                    Under::Filter(filter) => self.matches.insert(self.first + packet, filter),
-                    Under::Folder(folder) => self.take(folder, packet),
-                }
+            for under in found(drawer.field.number(lanes.of(packet))) {
+                judge.take(under, packet);
             }
         }
     }
+}
 
-    fn take(&mut self, folder: &Folder, packet: usize) {
+/// Notes filters of packets for which all that rules ask about is there.
+struct Judge<'a, 'c> {
+    columns: &'a Columns<'c>,
+    leftovers: &'a [Leftover],
+    first: usize,
+    matches: &'a mut SetMatches,
+}
+
+impl Judge<'_, '_> {
+    #[inline(always)]
+    fn take(&mut self, under: Under<'_>, packet: usize) {
+        match under {
+            Under::Filter(filter) => self.matches.insert(self.first + packet, filter),
+            Under::Folder(folder) => self.open(folder, packet),
+        }
+    }
+
+    fn open(&mut self, folder: &Folder, packet: usize) {
         let row = self.first + packet;
         folder.filters.iter().for_each(|filter| self.matches.insert(row, *filter));
         if let Some(filters) = &folder.row {

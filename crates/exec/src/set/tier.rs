@@ -40,6 +40,8 @@ pub(super) struct Guard {
 #[derive(Debug)]
 pub(super) struct Drawer {
     pub(super) field: Field,
+    /// What all of them ask for: found out for many packets at once.
+    pub(super) common: Vec<(Operand, Lookup)>,
     /// What numbers are rules under, and which rules.
     pub(super) points: Option<(Lookup, Points)>,
     pub(super) spans: Option<Spans>,

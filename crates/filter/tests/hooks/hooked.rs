@@ -11,7 +11,7 @@ pub(crate) const SHORTEST: usize = 14;
 
 /// Whether the kernel makes a socket buffer of a test packet: it wants something behind the Ethernet
 /// header, and whole IP headers where that announces one.
-fn makes_buffer(data: &[u8]) -> bool {
+pub(crate) fn makes_buffer(data: &[u8]) -> bool {
     let least = match data[12..14] {
         [0x08, 0x00] => 14 + 20,
         [0x86, 0xdd] => 14 + 40,
@@ -46,8 +46,7 @@ pub(crate) struct Hooked {
 
 impl Hooked {
     pub(crate) fn new(predicate: &Predicate, hook: Hook) -> Result<Self, LoadError> {
-        let size = 4 * (WORDS.len() as u32 + 1);
-        let told = Map::new(&MapSpec::array("told", size, 1)).expect("a map");
+        let told = registers::map();
         let code = surround(predicate, hook, told.as_fd().as_raw_fd());
         let words: Vec<_> = code.iter().map(Instruction::encode).collect();
         let kind = if hook == Hook::Xdp { ProgramKind::Xdp } else { ProgramKind::Classifier };
@@ -61,7 +60,7 @@ impl Hooked {
         if self.hook != Hook::Xdp && !makes_buffer(input.data) {
             return None;
         }
-        self.tell(input);
+        registers::tell(&self.told, input);
         let run = TestRun::once(input.data);
         let result = self.program.test_run(&run);
         match result.unwrap_or_else(|e| panic!("{e}: {:02x?}", input.data)).verdict {
@@ -70,8 +69,25 @@ impl Hooked {
             other => panic!("the program returned {other}"),
         }
     }
+}
 
-    fn tell(&self, input: &Input<'_>) {
+fn surround(predicate: &Predicate, hook: Hook, told: i32) -> Vec<Instruction> {
+    let mut code = registers::surround(predicate.needs(), hook, told);
+    code.extend(predicate.instructions(hook));
+    code.push(Instruction::exit());
+    code
+}
+
+/// What a fragment finds before it, which a map tells.
+pub(crate) mod registers {
+    use super::*;
+
+    pub(crate) fn map() -> Map {
+        let size = 4 * (WORDS.len() as u32 + 1);
+        Map::new(&MapSpec::array("told", size, 1)).expect("a map")
+    }
+
+    pub(crate) fn tell(told: &Map, input: &Input<'_>) {
         let Ancillary { protocol, packet_type, interface_index, vlan_tci, .. } = input.ancillary;
         let words = [
             interface_index.unwrap_or(0),
@@ -82,27 +98,25 @@ impl Hooked {
             input.length,
         ];
         let value: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
-        self.told.insert(&0_u32.to_ne_bytes(), &value).expect("element 0");
+        told.insert(&0_u32.to_ne_bytes(), &value).expect("element 0");
     }
-}
 
-fn surround(predicate: &Predicate, hook: Hook, told: i32) -> Vec<Instruction> {
-    let [start, end] = packet(hook);
-    let mut code = vec![
-        Instruction::mov(R6, R1),
-        Instruction::load(Size::Word, Predicate::START, R6, start),
-        Instruction::load(Size::Word, Predicate::END, R6, end),
-    ];
-    code.extend(Instruction::load_map_value(R1, told, 0));
-    for (at, word) in (0..).step_by(4).zip(WORDS) {
-        if predicate.needs().contains(&word) {
-            code.push(Instruction::load(Size::Word, R0, R1, at));
-            code.push(Instruction::store(Size::Word, R10, word.slot(), R0));
+    pub(crate) fn surround(needs: &[Metadata], hook: Hook, told: i32) -> Vec<Instruction> {
+        let [start, end] = packet(hook);
+        let mut code = vec![
+            Instruction::mov(R6, R1),
+            Instruction::load(Size::Word, Predicate::START, R6, start),
+            Instruction::load(Size::Word, Predicate::END, R6, end),
+        ];
+        code.extend(Instruction::load_map_value(R1, told, 0));
+        for (at, word) in (0..).step_by(4).zip(WORDS) {
+            if needs.contains(&word) {
+                code.push(Instruction::load(Size::Word, R0, R1, at));
+                code.push(Instruction::store(Size::Word, R10, word.slot(), R0));
+            }
         }
+        let length = 4 * WORDS.len() as i16;
+        code.push(Instruction::load(Size::Word, Predicate::LENGTH, R1, length));
+        code
     }
-    let length = 4 * WORDS.len() as i16;
-    code.push(Instruction::load(Size::Word, Predicate::LENGTH, R1, length));
-    code.extend(predicate.instructions(hook));
-    code.push(Instruction::exit());
-    code
 }

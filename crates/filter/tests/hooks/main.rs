@@ -8,6 +8,7 @@ mod common;
 #[expect(dead_code, reason = "only well-formed expressions are wanted here")]
 mod generate;
 mod hooked;
+mod sets;
 
 use hooked::{Hooked, SHORTEST};
 use linerate_base::LinkType;

@@ -58,7 +58,7 @@ impl Statistics {
             let Some(predicate) = filter.tap.clone() else {
                 return refuse(ErrorKind::Unsupported, "the filter does not run in the kernel");
             };
-            filters.push(MeterFilter { text: filter.text.clone(), predicate });
+            filters.push(MeterFilter { text: filter.text.clone(), predicate, rules: None });
         }
         let meter = Meter::open(&MeterConfig {
             interface: config.interface.clone(),

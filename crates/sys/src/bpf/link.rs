@@ -72,6 +72,15 @@ struct CreateAttributes {
     expected_revision: u64,
 }
 
+/// `BPF_LINK_UPDATE`'s part of `union bpf_attr`, as far as it is used.
+#[repr(C)]
+struct UpdateAttributes {
+    link_fd: u32,
+    new_prog_fd: u32,
+    flags: u32,
+    old_prog_fd: u32,
+}
+
 /// `struct bpf_link_info` for links to interfaces, as far as it is used.
 #[repr(C)]
 #[derive(Default)]
@@ -118,6 +127,26 @@ impl Link {
         // SAFETY: the attributes are those of BPF_LINK_CREATE and hold no address.
         let fd = unsafe { bpf_descriptor(command::LINK_CREATE, &mut attributes)? };
         Ok(Self { fd })
+    }
+
+    /// Puts another program in this one's place, in one step: every packet meets one of them.
+    ///
+    /// # Errors
+    /// Without CAP_NET_ADMIN; when the program is of another kind, or the interface is gone.
+    pub fn replace(&self, program: &Program) -> Result<()> {
+        let mut attributes = UpdateAttributes {
+            link_fd: self.fd.as_raw_fd() as u32,
+            new_prog_fd: program.as_fd().as_raw_fd() as u32,
+            flags: 0,
+            old_prog_fd: 0,
+        };
+        // SAFETY: the attributes are those of BPF_LINK_UPDATE and hold no address.
+        let replaced = unsafe { bpf(command::LINK_UPDATE, &mut attributes) };
+        let failed = |e| Error::system("replace the program of a BPF link", e);
+        replaced.map(drop).map_err(|e| match e.raw_os_error() {
+            Some(libc::ENOLINK) => not_found(failed(e)),
+            _ => capability::explain(failed(e), &[Capability::Bpf, Capability::NetAdmin]),
+        })
     }
 
     /// What has become of it.

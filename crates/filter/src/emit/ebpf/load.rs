@@ -125,7 +125,8 @@ impl Emitter<'_> {
     }
 }
 
-fn size(width: Width) -> Size {
+/// The size of a load instruction.
+pub(in crate::emit) fn size(width: Width) -> Size {
     match width {
         Width::Byte => Size::Byte,
         Width::Half => Size::Half,

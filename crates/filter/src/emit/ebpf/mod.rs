@@ -18,11 +18,11 @@
 
 mod compare;
 mod facts;
-mod load;
+pub(in crate::emit) mod load;
 mod node;
 mod registers;
 mod set;
-mod value;
+pub(in crate::emit) mod value;
 mod widen;
 
 use crate::emit::unbound;

@@ -72,13 +72,7 @@ impl Emitter<'_> {
     }
 
     fn metadata(&mut self, metadata: IrMetadata) -> Result<Register> {
-        let metadata = match metadata {
-            IrMetadata::PacketType => Metadata::PacketType,
-            IrMetadata::InterfaceIndex => Metadata::InterfaceIndex,
-            IrMetadata::Protocol => Metadata::Protocol,
-            IrMetadata::VlanPresent => Metadata::VlanPresent,
-            IrMetadata::VlanTag => Metadata::VlanTag,
-        };
+        let metadata = word(metadata);
         self.needs.push(metadata);
         self.word(metadata.slot())
     }
@@ -162,7 +156,19 @@ impl Emitter<'_> {
     }
 }
 
-fn alu(operator: BinaryOperator) -> Alu {
+/// The word that a surrounding program writes.
+pub(in crate::emit) fn word(metadata: IrMetadata) -> Metadata {
+    match metadata {
+        IrMetadata::PacketType => Metadata::PacketType,
+        IrMetadata::InterfaceIndex => Metadata::InterfaceIndex,
+        IrMetadata::Protocol => Metadata::Protocol,
+        IrMetadata::VlanPresent => Metadata::VlanPresent,
+        IrMetadata::VlanTag => Metadata::VlanTag,
+    }
+}
+
+/// The instruction for an operator, which may do something else for a divisor of 0 and far shifts.
+pub(in crate::emit) fn alu(operator: BinaryOperator) -> Alu {
     match operator {
         BinaryOperator::Add => Alu::Add,
         BinaryOperator::Subtract => Alu::Sub,
