@@ -79,6 +79,7 @@ enum Found {
 }
 
 /// The same, to be looked at.
+#[derive(Clone, Copy)]
 pub(super) enum Under<'a> {
     Filter(usize),
     Folder(&'a Folder),

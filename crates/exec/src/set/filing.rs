@@ -151,7 +151,7 @@ fn common<'a>(rules: &[Posed<'a>], guard: Option<&Condition>) -> Vec<&'a Conditi
     let is_common = |condition: &&Condition| {
         Some(*condition) != guard
             && check(&condition.ranges).is_some()
-            && rules.iter().all(|rule| has(rule, *condition))
+            && rules.iter().all(|rule| has(rule, condition))
     };
     first.rule.conditions.iter().filter(is_common).collect()
 }
