@@ -10,7 +10,7 @@
 //! Settings, all optional, are `link`, `target` (`user`, `kernel`), `netmask`, `snaplen`. Stages are
 //! `ir`, `resolved`, `folded` (predicates after that pass), `lowered`, `redundant`, `hopeless`,
 //! `shared` (decision graphs after that pass), `program`, `plain program` (without the passes), `fragment` (extended, for
-//! a tap) and `error`. Run with `LINERATE_BLESS=1` to rewrite the expectations with what came out.
+//! a tap), `plan` (for engines in user space) and `error`. Run with `LINERATE_BLESS=1` to rewrite the expectations with what came out.
 
 use crate::ir::Ir;
 use crate::ir::display::{GraphText, PredicateText};
@@ -119,6 +119,7 @@ impl Case {
             }),
             "program" => self.outcome(&self.options),
             "fragment" => self.fragment(),
+            "plan" => self.plan(),
             "plain program" => self.outcome(&plain),
             "error" => match compile(&self.expression, &self.options) {
                 Ok(_) => "no error".to_owned(),
@@ -139,6 +140,14 @@ impl Case {
     fn outcome(&self, options: &Options<'_>) -> String {
         compile(&self.expression, options)
             .map_or_else(|error| error.to_string(), |filter| filter.program().to_string())
+    }
+
+    fn plan(&self) -> String {
+        match compile(&self.expression, &self.options).map(|filter| filter.plan()) {
+            Ok(Some(plan)) => plan.to_string(),
+            Ok(None) => "no plan".to_owned(),
+            Err(error) => error.to_string(),
+        }
     }
 
     fn fragment(&self) -> String {

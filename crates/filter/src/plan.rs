@@ -13,6 +13,8 @@
 //! Nodes are in topological order, edges lead forward only, and operands come before what is made of
 //! them: one walk from the first to the last evaluates any number of packets side by side.
 
+mod text;
+
 /// Index of a [`Value`] in [`Plan::values`].
 pub type ValueId = usize;
 
@@ -23,7 +25,7 @@ pub use crate::ir::predicate::Comparison;
 pub use crate::ir::value::{Metadata, Width, apply};
 pub use crate::syntax::ast::BinaryOperator;
 
-/// A filter as numbers and decisions.
+/// A filter as numbers and decisions. Its text has a line for each node: `0: u16[12] == 0x800 ? 1 : drop`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     pub(crate) values: Vec<Value>,

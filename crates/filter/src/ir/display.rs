@@ -117,12 +117,7 @@ impl fmt::Display for TestText<'_> {
         let Self(ir, test) = *self;
         match test {
             Test::Compare(how, left, right) => {
-                let sign = match how {
-                    Comparison::Equal => "==",
-                    Comparison::Greater => ">",
-                    Comparison::GreaterEqual => ">=",
-                    Comparison::Intersects => "intersects",
-                };
+                let sign = comparison_sign(how);
                 write!(f, "{} {sign} {}", ValueText(ir, left), ValueText(ir, right))
             }
             Test::Chain(chain) => {
@@ -144,18 +139,11 @@ impl fmt::Display for ValueText<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let Self(ir, id) = *self;
         match ir.get_value(id) {
-            Value::Constant(number @ 0..10) => write!(f, "{number}"),
-            Value::Constant(number) => write!(f, "{number:#x}"),
+            Value::Constant(number) => Number(number).fmt(f),
             Value::Length => f.write_str("length"),
             Value::Load(load) => self.load(f, load),
             Value::Slot(slot) => write!(f, "{}.{}", ir.slot_name(slot), slot.index()),
-            Value::Metadata(metadata) => f.write_str(match metadata {
-                Metadata::PacketType => "packet type",
-                Metadata::InterfaceIndex => "interface",
-                Metadata::Protocol => "protocol",
-                Metadata::VlanPresent => "vlan present",
-                Metadata::VlanTag => "vlan tag",
-            }),
+            Value::Metadata(metadata) => f.write_str(metadata_name(metadata)),
             Value::Negate(operand) => write!(f, "-{}", Self(ir, operand)),
             Value::Binary(op, left, right) => {
                 write!(f, "({} {} {})", Self(ir, left), sign(op), Self(ir, right))
@@ -180,7 +168,38 @@ impl ValueText<'_> {
     }
 }
 
-fn sign(operator: BinaryOperator) -> &'static str {
+/// A constant: decimal while that is the same.
+pub(crate) struct Number(pub(crate) u32);
+
+impl fmt::Display for Number {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            number @ 0..10 => write!(f, "{number}"),
+            number => write!(f, "{number:#x}"),
+        }
+    }
+}
+
+pub(crate) fn metadata_name(metadata: Metadata) -> &'static str {
+    match metadata {
+        Metadata::PacketType => "packet type",
+        Metadata::InterfaceIndex => "interface",
+        Metadata::Protocol => "protocol",
+        Metadata::VlanPresent => "vlan present",
+        Metadata::VlanTag => "vlan tag",
+    }
+}
+
+pub(crate) fn comparison_sign(how: Comparison) -> &'static str {
+    match how {
+        Comparison::Equal => "==",
+        Comparison::Greater => ">",
+        Comparison::GreaterEqual => ">=",
+        Comparison::Intersects => "intersects",
+    }
+}
+
+pub(crate) fn sign(operator: BinaryOperator) -> &'static str {
     match operator {
         BinaryOperator::Add => "+",
         BinaryOperator::Subtract => "-",
