@@ -228,7 +228,7 @@ fn reach(columns: &[Column]) -> u32 {
 }
 
 impl Column {
-    fn operands(&self) -> impl Iterator<Item = Operand> {
+    pub(crate) fn operands(&self) -> impl Iterator<Item = Operand> {
         let [first, second] = match self {
             Self::Window { base, .. } | Self::Present { base, .. } => [*base, None],
             Self::Extract { from, .. } => [Some(*from), None],

@@ -15,6 +15,7 @@ use cranelift_assembler_x64::inst;
 use linerate_base::Descriptor;
 
 use super::pool::Pool;
+use super::quads;
 use super::registers::{
     CAPTURED, DESCRIPTORS, END, EVEN, LIMIT, LIMIT_GIVEN, MASK, MASKS, Masks, NEAR, ODD, OUT,
     REGION, SAVED, SECONDS, STACK, STARTS, TEMPORARY, TURN, UNUSED, Vectors,
@@ -27,7 +28,7 @@ use crate::program::{Column, Program};
 
 /// Bytes of a descriptor, and where in it are a packet's offset, the bytes captured, and its length.
 pub(super) const DESCRIPTOR: i32 = size_of::<Descriptor>() as i32;
-const OFFSET: i32 = offset_of!(Descriptor, offset) as i32;
+pub(super) const OFFSET: i32 = offset_of!(Descriptor, offset) as i32;
 const CAPTURED_AT: i32 = offset_of!(Descriptor, captured) as i32;
 pub(super) const LENGTH: i32 = offset_of!(Descriptor, length) as i32;
 
@@ -72,21 +73,23 @@ impl Function<'_> {
         self.code.jump_if(Condition::AboveOrEqual, done);
         self.prefetch();
         self.descriptors(done);
-        let known = self.program.columns.iter().filter_map(end_of).max().unwrap_or(0);
+        let quads = quads::quads(self.program);
+        let ends = self.program.columns.iter().filter_map(end_of);
+        let known = ends.chain(quads.iter().map(|first| first + quads::BYTES)).max().unwrap_or(0);
         if known > 0 {
             let bytes = self.pool.number(&mut self.code, known);
             self.code.compare(How::AtLeast, MASK, CAPTURED, bytes, ALL);
             self.code.test_mask(MASK);
             self.code.jump_if(Condition::AboveOrEqual, slow);
         }
-        self.steps(known, done)?;
+        self.steps(known, quads, done)?;
         self.code.bind(next);
         self.code.push(inst::addq_mi_sxl::new(DESCRIPTORS, ALL_DESCRIPTORS));
         self.code.push(inst::addq_mi_sxl::new(OUT, 2));
         self.code.jump(top);
         self.code.bind(slow);
         if known > 0 {
-            self.steps(0, done)?;
+            self.steps(0, Vec::new(), done)?;
             self.code.jump(next);
         }
         self.code.bind(done);
@@ -94,11 +97,11 @@ impl Function<'_> {
         Some(())
     }
 
-    fn steps(&mut self, known: u32, done: Label) -> Option<()> {
+    fn steps(&mut self, known: u32, quads: Vec<u32>, done: Label) -> Option<()> {
         let masks = Masks::new(self.program.places());
         let vectors = Vectors::default();
         let Self { program, code, pool } = self;
-        Steps { program, code, pool, known, masks, vectors, done }.all()
+        Steps { program, code, pool, known, masks, vectors, quads, done }.all()
     }
 
     fn begin(&mut self, frame: i32) {

@@ -8,6 +8,7 @@
 //! - `steps`: who comes to which step
 //! - `lookups`: tests of fields
 //! - `numbers`: columns in vector registers
+//! - `quads`: several windows loaded at once
 //! - `registers`: which of the processor's registers hold what
 //! - `pool`: numbers, vectors and tables beside the code
 //! - `vectors`: instructions of AVX-512
@@ -20,6 +21,8 @@ mod lookups;
 mod numbers;
 #[cfg(target_arch = "x86_64")]
 mod pool;
+#[cfg(target_arch = "x86_64")]
+mod quads;
 #[cfg(target_arch = "x86_64")]
 mod registers;
 #[cfg(target_arch = "x86_64")]

@@ -46,6 +46,12 @@ impl Steps<'_> {
         if let Some(register) = self.vectors.find(Held::Bytes(column)) {
             return Some(register);
         }
+        if base.is_none() {
+            self.quad(offset)?;
+            if let Some(register) = self.vectors.find(Held::Bytes(column)) {
+                return Some(register);
+            }
+        }
         // Four bytes can be loaded where there is one.
         let first = offset.checked_add(1)?;
         let index = match base {

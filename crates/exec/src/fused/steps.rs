@@ -19,6 +19,8 @@ pub(super) struct Steps<'a> {
     pub(super) known: u32,
     pub(super) masks: Masks,
     pub(super) vectors: Vectors,
+    /// Where sixteen bytes are loaded at once, which all packets have.
+    pub(super) quads: Vec<u32>,
     /// Where chunks end the function that have to go packet by packet.
     pub(super) done: Label,
 }

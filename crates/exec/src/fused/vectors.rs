@@ -48,6 +48,14 @@ pub(super) const SHUFFLE_BYTES: Operation = plain(MAP_0F38, 0x00);
 /// Lanes of the first and the last operand, by the numbers in the second.
 pub(super) const PERMUTE: Operation = plain(MAP_0F38, 0x7e);
 pub(super) const PERMUTE_64: Operation = wide(MAP_0F38, 0x7e);
+/// 16 bytes of memory to each quarter, or to one.
+pub(super) const BROADCAST_QUARTER: Operation = plain(MAP_0F38, 0x5a);
+pub(super) const INSERT_QUARTER: Operation = plain(MAP_0F3A, 0x38);
+/// In each quarter, lanes of both operands in turn.
+pub(super) const INTERLEAVE_LOW: Operation = plain(MAP_0F, 0x62);
+pub(super) const INTERLEAVE_HIGH: Operation = plain(MAP_0F, 0x6a);
+pub(super) const INTERLEAVE_LOW_64: Operation = wide(MAP_0F, 0x6c);
+pub(super) const INTERLEAVE_HIGH_64: Operation = wide(MAP_0F, 0x6d);
 pub(super) const INSERT_HALF: Operation = wide(MAP_0F3A, 0x3a);
 /// These give masks.
 pub(super) const EQUAL: Operation = plain(MAP_0F, 0x76);
@@ -74,6 +82,8 @@ pub(super) enum Source {
     Register(u8),
     /// A vector so many bytes behind where a general register points.
     Memory(u8, i32),
+    /// What is at two general registers' sum and a distance; registers below the eighth.
+    Indexed(u8, u8, i32),
     /// What is at a label, as wide as the instruction takes it.
     At(Label),
     /// A number at a label, for all lanes.
@@ -133,7 +143,7 @@ impl Assembler {
     ) {
         let (register, is_number) = match right {
             Source::Register(register) => (register, false),
-            Source::Memory(base, _) => (base, false),
+            Source::Memory(base, _) | Source::Indexed(base, ..) => (base, false),
             Source::At(_) => (0, false),
             Source::Number(_) => (0, true),
         };
@@ -148,6 +158,11 @@ impl Assembler {
                 if base & 7 == 4 {
                     self.bytes(&[0x24]);
                 }
+                self.bytes(&offset.to_le_bytes());
+            }
+            Source::Indexed(base, index, offset) => {
+                debug_assert!(base < 8 && index < 8, "registers that need no prefix");
+                self.bytes(&[0x84 | reg, index << 3 | base]);
                 self.bytes(&offset.to_le_bytes());
             }
             Source::At(label) | Source::Number(label) => {
@@ -270,7 +285,15 @@ mod tests {
     fn instructions_are_those_of_another_assembler() {
         use Source::{Memory, Register};
         type Case = (fn(&mut Assembler), &'static [u8]);
-        let cases: [Case; 18] = [
+        let cases: [Case; 20] = [
+            (
+                |a| a.vector(BROADCAST_QUARTER, 9, 0, Source::Indexed(7, 0, 12)),
+                &[0x62, 0x72, 0x7d, 0x48, 0x5a, 0x8c, 0x07, 12, 0, 0, 0],
+            ),
+            (
+                |a| a.vector_with(INSERT_QUARTER, 9, 9, Source::Indexed(7, 0, 12), 3),
+                &[0x62, 0x73, 0x35, 0x48, 0x38, 0x8c, 0x07, 12, 0, 0, 0, 3],
+            ),
             (|a| a.meet_masks(1, 1, 2), &[0xc4, 0xe1, 0xf5, 0x41, 0xca]),
             (|a| a.vector(PERMUTE, 3, 2, Register(1)), &[0x62, 0xf2, 0x6d, 0x48, 0x7e, 0xd9]),
             (|a| a.vector(XOR, 24, 24, Register(24)), &[0x62, 0x01, 0x3d, 0x40, 0xef, 0xc0]),
