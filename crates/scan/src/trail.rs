@@ -39,6 +39,12 @@ impl Trail {
         Self { stretches: [stretch].into(), first: 0 }
     }
 
+    /// Begins anew, at the first position. What is held holds nothing any more.
+    pub(crate) fn again(&mut self, now: Timestamp) {
+        self.first = self.first.wrapping_add(self.stretches.len() as u32);
+        self.stretches = [Stretch { since: now, position: 0, held: 0 }].into();
+    }
+
     /// It is `now`, and `position` is that of the next target.
     pub(crate) fn advance(&mut self, now: Timestamp, position: u64) {
         let since = self.stretches.back().map_or(now, |stretch| stretch.since);

@@ -98,8 +98,13 @@ impl Walk {
 
     /// Begins anew, with those that have not answered, whoever named them.
     pub fn again(&mut self, now: Timestamp) {
+        self.ends.clear();
+        for (target, hold) in std::mem::take(&mut self.asked) {
+            self.over(target, hold);
+        }
         let Some(found) = &mut self.found else {
-            (self.position, self.trail) = (0, Trail::new(now, 0));
+            self.position = 0;
+            self.trail.again(now);
             return;
         };
         let answered = self.answered.as_ref();
@@ -291,6 +296,21 @@ mod tests {
         assert_eq!(std::iter::from_fn(|| walk.next(at(1_000))).count(), 5);
         walk.over(first[0], hold);
         assert_eq!(std::iter::from_fn(|| walk.next(at(1_000))).count(), 1);
+    }
+
+    #[test]
+    fn who_was_asked_or_visited_before_all_begins_anew_holds_nothing() {
+        let caps = Caps::new(Some(300), None);
+        let mut walk = walk(caps.clone()).without([]);
+        let first: Vec<_> = std::iter::from_fn(|| walk.next(at(0))).collect();
+        let hold = walk.opened(first[0], at(0));
+        walk.again(at(9));
+        assert_eq!(std::iter::from_fn(|| walk.next(at(9))).count(), first.len() - 1);
+        walk.over(first[0], hold);
+        walk.advance(at(1_009));
+        assert_eq!(format!("{:?}", walk.caps), format!("{caps:?}"), "nobody is counted any more");
+        walk.advance(at(2_009));
+        assert_eq!(walk.settled(), walk.position());
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What a client is made with.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
@@ -126,25 +126,41 @@ impl Local {
     }
 }
 
-/// Local addresses in order, with their indices.
+/// Local addresses in order, with their indices, and the ports of each. Every segment that comes is looked up.
 #[derive(Debug)]
-pub(super) struct Locals(Vec<(IpAddr, RangeInclusive<u16>, u16)>);
+pub(super) struct Locals {
+    ipv4: Vec<(Ipv4Addr, u16)>,
+    ipv6: Vec<(Ipv6Addr, u16)>,
+    ports: Vec<RangeInclusive<u16>>,
+}
 
 impl Locals {
     pub(super) fn new(locals: &[Local]) -> Self {
-        let numbered = locals.iter().zip(0..);
-        let mut all: Vec<_> =
-            numbered.map(|(local, index)| (local.address, local.ports.clone(), index)).collect();
-        all.sort_by_key(|(address, ..)| *address);
-        Self(all)
+        let (mut ipv4, mut ipv6) = (Vec::new(), Vec::new());
+        for (local, index) in locals.iter().zip(0..) {
+            match local.address {
+                IpAddr::V4(address) => ipv4.push((address, index)),
+                IpAddr::V6(address) => ipv6.push((address, index)),
+            }
+        }
+        ipv4.sort_unstable();
+        ipv6.sort_unstable();
+        Self { ipv4, ipv6, ports: locals.iter().map(|local| local.ports.clone()).collect() }
     }
 
     /// The index of the local address that this is a port of.
     pub(super) fn find(&self, end: SocketAddr) -> Option<u16> {
-        let found = self.0.binary_search_by_key(&end.ip(), |(address, ..)| *address).ok()?;
-        let (_, ports, index) = &self.0[found];
-        ports.contains(&end.port()).then_some(*index)
+        let index = match end.ip() {
+            IpAddr::V4(address) => found(&self.ipv4, &address)?,
+            IpAddr::V6(address) => found(&self.ipv6, &address)?,
+        };
+        self.ports[usize::from(index)].contains(&end.port()).then_some(index)
     }
+}
+
+fn found<T: Ord>(sorted: &[(T, u16)], address: &T) -> Option<u16> {
+    let place = sorted.binary_search_by(|(known, _)| known.cmp(address)).ok()?;
+    Some(sorted[place].1)
 }
 
 #[cfg(test)]

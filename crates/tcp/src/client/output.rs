@@ -15,6 +15,8 @@ const BATCH: usize = 256;
 /// An answer to a segment of no connection.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reply {
+    /// The number of the local address.
+    pub(super) local: u16,
     pub(super) flow: Flow,
     pub(super) header: Header,
 }
@@ -59,7 +61,7 @@ impl Client {
         while slots.room() > 0
             && let Some(reply) = self.replies.pop_front()
         {
-            self.write(slots, &reply.flow, &reply.header, |_| 0);
+            self.write(slots, reply.local, &reply.flow, &reply.header, |_| 0);
         }
         while slots.room() > 0
             && let Some(connection) = self.ready.front().copied()
@@ -149,7 +151,7 @@ impl Client {
         slots: &mut Slots<'_>,
         app: &mut A,
     ) {
-        let flow = self.flow(connection);
+        let (flow, local) = (self.flow(connection), self.slab.hot(connection).local);
         match output {
             Output::Reset => {
                 let hot = self.slab.hot(connection);
@@ -158,20 +160,20 @@ impl Client {
                 let (seq, ack, control) =
                     (hot.snd_nxt, hot.rcv_nxt, Control::RST.and(Control::ACK));
                 let header = Header { seq, ack, control, ..Header::default() };
-                self.write(slots, &flow, &header, |_| 0);
+                self.write(slots, local, &flow, &header, |_| 0);
             }
             Output::Acknowledgement => {
                 let seq = self.slab.hot(connection).snd_nxt;
                 let mut header = self.header(connection, seq, Control::ACK);
                 self.tell(connection, &mut header.options);
                 self.slab.hot(connection).owed -= 1;
-                self.write(slots, &flow, &header, |_| 0);
+                self.write(slots, local, &flow, &header, |_| 0);
             }
             Output::Fin(seq) => {
                 let header = self.header(connection, seq, Control::FIN.and(Control::ACK));
                 self.slab.hot(connection).flags.set(Flags::FIN_SENT);
                 self.went(connection, seq, 1);
-                self.write(slots, &flow, &header, |_| 0);
+                self.write(slots, local, &flow, &header, |_| 0);
             }
             Output::Data(seq, length) => {
                 let is_last = seq + length == self.slab.cold(connection).data_end;
@@ -179,7 +181,7 @@ impl Client {
                 let header = self.header(connection, seq, Control::ACK.and(push));
                 let offset = seq.since(self.first(&flow));
                 self.went(connection, seq, length);
-                self.write(slots, &flow, &header, |payload| {
+                self.write(slots, local, &flow, &header, |payload| {
                     app.write(connection, &flow, offset, &mut payload[..length as usize]);
                     length as usize
                 });
@@ -236,11 +238,11 @@ impl Client {
     fn write(
         &self,
         slots: &mut Slots<'_>,
+        local: u16,
         flow: &Flow,
         header: &Header,
         fill: impl FnOnce(&mut [u8]) -> usize,
     ) {
-        let Some(local) = self.locals.find(flow.local) else { return };
         let path = self.config.locals[usize::from(local)].path(flow.remote.ip());
         let ports = (flow.local.port(), flow.remote.port());
         slots.push(|slot| header.write(slot, &path, ports, fill));

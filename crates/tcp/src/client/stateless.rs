@@ -24,7 +24,7 @@ impl Client {
     /// A segment for which there is no connection: as in state SYN-SENT (RFC 9293 3.10.7.3) where it answers a SYN that we
     /// sent or would send, else as in state CLOSED (3.10.7.1).
     pub(super) fn stateless<A: Application>(&mut self, arrival: &Arrival<'_>, app: &mut A) {
-        let Arrival { segment, mac, .. } = arrival;
+        let Arrival { segment, local, mac } = arrival;
         let answers_syn = segment.has(Control::ACK) && segment.header.ack == mac.isn() + 1;
         match (segment.has(Control::RST), segment.has(Control::SYN)) {
             (true, _) if answers_syn => app.refused(&segment.flow, Refusal::Reset),
@@ -34,10 +34,10 @@ impl Client {
             }
             (false, true) if answers_syn => {
                 app.refused(&segment.flow, Refusal::Full);
-                self.reject(segment);
+                self.reject(segment, *local);
             }
             (false, true) if !segment.has(Control::ACK) && app.awaits(&segment.flow) => {}
-            _ => self.reject(segment),
+            _ => self.reject(segment, *local),
         }
     }
 
@@ -87,7 +87,7 @@ impl Client {
     }
 
     /// Answers with RST: RFC 9293 3.10.7.1.
-    pub(super) fn reject(&mut self, segment: &Segment<'_>) {
+    pub(super) fn reject(&mut self, segment: &Segment<'_>, local: u16) {
         let header = match segment.has(Control::ACK) {
             true => Header { seq: segment.header.ack, control: Control::RST, ..Header::default() },
             false => Header {
@@ -96,7 +96,7 @@ impl Client {
                 ..Header::default()
             },
         };
-        self.reply(Reply { flow: segment.flow, header });
+        self.reply(Reply { local, flow: segment.flow, header });
     }
 
     /// A segment of a connection that has ended. After RST it gets another one, with the number that its sender expects;
@@ -107,7 +107,8 @@ impl Client {
             return;
         }
         if hot.flags.has(Flags::RESET) {
-            return self.reject(segment);
+            let local = hot.local;
+            return self.reject(segment, local);
         }
         if segment.length() > 0 && self.limiter.take(self.tick) {
             self.owe(connection, 0);

@@ -12,23 +12,23 @@ use linerate_tcp::{Application, Client, Config, End, Flow, Local, Next, Refusal,
 
 const OURS: &str = "10.0.0.1";
 const THEIRS: &str = "10.0.0.2";
-const PORT: u16 = 40_000;
+pub(crate) const PORT: u16 = 40_000;
 const ACK: Control = Control::ACK;
 const SYN_ACK: Control = Control(0x12);
 const RST_ACK: Control = Control(0x14);
 /// The peer's first number.
-const PEER: Seq = Seq(u32::MAX - 2);
+pub(crate) const PEER: Seq = Seq(u32::MAX - 2);
 const SLOT: usize = 1_514;
 
 /// What the application was told, and what it wants.
 #[derive(Default)]
-struct User {
+pub(crate) struct User {
     request: u32,
-    then: Option<Next>,
+    pub(crate) then: Option<Next>,
     awaits: bool,
-    opened: usize,
-    received: Vec<u8>,
-    ended: Vec<End>,
+    pub(crate) opened: usize,
+    pub(crate) received: Vec<u8>,
+    pub(crate) ended: Vec<End>,
     refused: Vec<Refusal>,
 }
 
@@ -60,16 +60,16 @@ impl Application for User {
     }
 }
 
-struct World {
-    client: Client,
-    user: User,
+pub(crate) struct World {
+    pub(crate) client: Client,
+    pub(crate) user: User,
     now: Timestamp,
-    isn: Seq,
+    pub(crate) isn: Seq,
 }
 
 /// A segment of ours.
 #[derive(Debug)]
-struct Sent {
+pub(crate) struct Sent {
     header: Header,
     data: Vec<u8>,
 }
@@ -99,7 +99,7 @@ impl World {
     }
 
     /// One with an open connection, whose peer has these options.
-    fn open(request: u32, options: Options) -> Self {
+    pub(crate) fn open(request: u32, options: Options) -> Self {
         let mut world = Self::new(|_| {}, User { request, ..User::default() });
         world.segment(SYN_ACK, PEER, 0, &[], options);
         assert_eq!(world.user.opened, 1);
@@ -120,7 +120,7 @@ impl World {
         self.segment(ACK, PEER + 1 + start, 0, data, Options::default());
     }
 
-    fn frame(&mut self, frame: &[u8]) {
+    pub(crate) fn frame(&mut self, frame: &[u8]) {
         let length = frame.len() as u32;
         let descriptor = Descriptor { captured: length, length, ..Descriptor::default() };
         let interfaces = [Interface { link_type: LinkType::ETHERNET, ..Interface::default() }];
@@ -129,12 +129,12 @@ impl World {
         self.client.receive(&batch, self.now, &mut self.user);
     }
 
-    fn pass(&mut self, span: Duration) {
+    pub(crate) fn pass(&mut self, span: Duration) {
         self.now = self.now + span;
         self.client.advance(self.now, &mut self.user);
     }
 
-    fn sent(&mut self) -> Vec<Sent> {
+    pub(crate) fn sent(&mut self) -> Vec<Sent> {
         let (mut region, mut lengths) = (vec![0; 64 * SLOT], vec![]);
         self.client.fill(&mut Slots::new(&mut region, SLOT, 0, &mut lengths), &mut self.user);
         let slots = region.chunks(SLOT).zip(lengths);
@@ -160,7 +160,7 @@ fn path() -> Path {
     Path { mac: [4; 6], next_hop: [2; 6], source, destination }
 }
 
-fn frame(header: &Header, port: u16, data: &[u8]) -> Vec<u8> {
+pub(crate) fn frame(header: &Header, port: u16, data: &[u8]) -> Vec<u8> {
     let mut slot = vec![0; 200 + data.len()];
     let length = header.write(&mut slot, &path(), (80, port), |payload| {
         payload[..data.len()].copy_from_slice(data);
@@ -170,11 +170,11 @@ fn frame(header: &Header, port: u16, data: &[u8]) -> Vec<u8> {
     slot
 }
 
-fn none() -> Options {
+pub(crate) fn none() -> Options {
     Options::default()
 }
 
-fn all() -> Options {
+pub(crate) fn all() -> Options {
     let timestamps = Some(Timestamps { value: 500, echo: 0 });
     Options { mss: Some(500), window_scale: Some(4), sack_permitted: true, timestamps, ..none() }
 }
