@@ -1,8 +1,7 @@
 //! Questions under way.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap, VecDeque};
-use std::hash::{BuildHasherDefault, Hasher};
+use std::collections::{BinaryHeap, HashSet, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -15,8 +14,9 @@ use linerate_tcp::{Flow, Key};
 
 use crate::Question;
 use crate::message::{LONGEST_QUERY, Manner, Reply, Verdict, write_query};
-use crate::question::Canonical;
+use crate::numbers::{Numbers, Query};
 use crate::servers::{Limits, Number, Servers};
+use crate::walk::{Loss, Zone};
 
 /// How questions are asked.
 #[derive(Clone, Debug)]
@@ -53,15 +53,10 @@ pub type Candidates = Arc<[u32]>;
 #[derive(Debug)]
 pub struct Asker {
     config: Config,
-    key: Key,
+    numbers: Numbers,
     servers: Servers,
     slots: Vec<Option<Pending>>,
     free: Vec<u32>,
-    /// Where a question is, by its digest.
-    places: HashMap<u64, u32, BuildHasherDefault<Digested>>,
-    /// Those that wait for the same question to come to its end.
-    twins: HashMap<u64, VecDeque<Asked>, BuildHasherDefault<Digested>>,
-    twin_count: usize,
     /// To be asked as soon as a server may be.
     ready: VecDeque<Ticket>,
     /// To be asked at a time.
@@ -113,7 +108,8 @@ struct Asked {
 #[derive(Debug)]
 struct Pending {
     asked: Asked,
-    digest: u64,
+    /// Its first ticket's serial: what tells it from others that were at its place before.
+    birth: u32,
     /// Which time it is asked, from 0.
     attempt: u8,
     server: Option<Number>,
@@ -133,7 +129,7 @@ pub struct Ticket {
 }
 
 /// What became of a query.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Event<'a> {
     /// What was asked.
     pub question: &'a Question,
@@ -141,8 +137,8 @@ pub struct Event<'a> {
     pub tag: u64,
     /// Which time it was asked, from 1.
     pub attempt: u8,
-    /// Who was asked.
-    pub server: SocketAddr,
+    /// Who was asked; nobody, where a walk came to its end without asking.
+    pub server: Option<SocketAddr>,
     /// When it was sent; `None` when an earlier query than the last one is answered.
     pub sent: Option<Timestamp>,
     /// It came over TCP, or did not.
@@ -151,10 +147,21 @@ pub struct Event<'a> {
     pub outcome: Outcome<'a>,
     /// The question is not asked again.
     pub is_last: bool,
+    /// At the end of a walk, where that came to.
+    pub route: Option<Route<'a>>,
+}
+
+/// Where a walk came to.
+#[derive(Clone, Copy, Debug)]
+pub struct Route<'a> {
+    /// The zone whose servers were asked last.
+    pub zone: &'a Zone,
+    /// The records by which the name is another's alias, of the zones that were left for it.
+    pub aliases: &'a [String],
 }
 
 /// What came of a query.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub enum Outcome<'a> {
     /// A response at this time.
     Reply(Reply<'a>, Timestamp),
@@ -162,6 +169,8 @@ pub enum Outcome<'a> {
     Malformed(Timestamp),
     /// Nothing.
     Silence,
+    /// A walk ended for this reason.
+    Lost(Loss),
 }
 
 /// Told of what happens.
@@ -176,14 +185,11 @@ impl Asker {
     /// One that has no question yet.
     pub fn new(config: Config) -> Self {
         Self {
-            key: Key::new(config.key),
+            numbers: Numbers::new(Key::new(config.key), &config.ports, config.window),
             servers: Servers::new(config.limits),
             config,
             slots: Vec::new(),
             free: Vec::new(),
-            places: HashMap::default(),
-            twins: HashMap::default(),
-            twin_count: 0,
             ready: VecDeque::new(),
             booked: BinaryHeap::new(),
             late: VecDeque::new(),
@@ -199,14 +205,38 @@ impl Asker {
         self.servers.add(address, next_hop)
     }
 
+    /// The number of a server that is known.
+    pub fn known_server(&self, address: SocketAddr) -> Option<u32> {
+        self.servers.find(address)
+    }
+
+    /// How many servers are known.
+    pub fn server_count(&self) -> usize {
+        self.servers.count()
+    }
+
+    /// Forgets servers of which no question under way knows, but for those that may not be asked yet. Others may get their
+    /// numbers.
+    pub fn forget_servers(&mut self, now: Timestamp) {
+        let pending = self.slots.iter().flatten();
+        let used: HashSet<Number> =
+            pending.flat_map(|pending| pending.asked.whom.iter().copied()).collect();
+        self.servers.forget(now, |number| used.contains(&number));
+    }
+
     /// How many more questions it takes.
     pub fn room(&self) -> usize {
-        self.config.window.saturating_sub(self.places.len() + self.twin_count)
+        self.config.window.min(self.numbers.places()).saturating_sub(self.count())
     }
 
     /// True when no question is under way.
     pub fn is_idle(&self) -> bool {
-        self.places.is_empty()
+        self.count() == 0
+    }
+
+    /// How many questions are under way.
+    fn count(&self) -> usize {
+        self.slots.len() - self.free.len()
     }
 
     /// Bytes of the longest frame that it writes.
@@ -220,30 +250,19 @@ impl Asker {
     }
 
     /// Asks a question of one of the servers `whom`, and of others of them if that one does not answer. Events will tell its
-    /// `tag`. One that is under way already waits for that to come to its end.
+    /// `tag`.
     ///
     /// # Panics
     /// When there is no server.
     pub fn ask(&mut self, question: Question, tag: u64, whom: Candidates) {
         assert!(!whom.is_empty(), "whom is to be asked?");
-        let asked = Asked { question, tag, whom };
-        let digest = self.digest(&asked.question.canonical());
-        if self.places.contains_key(&digest) {
-            self.twins.entry(digest).or_default().push_back(asked);
-            self.twin_count += 1;
-        } else {
-            self.begin(asked, digest);
-        }
-    }
-
-    fn begin(&mut self, asked: Asked, digest: u64) {
         let place = self.free.pop().unwrap_or_else(|| {
             self.slots.push(None);
             self.slots.len() as u32 - 1
         });
         self.slots[place as usize] = Some(Pending {
-            asked,
-            digest,
+            asked: Asked { question, tag, whom },
+            birth: 0,
             attempt: 0,
             server: None,
             sent: Timestamp::EPOCH,
@@ -251,8 +270,8 @@ impl Asker {
             is_streamed: false,
             serial: 0,
         });
-        self.places.insert(digest, place);
         let ticket = self.ticket(place);
+        self.pending(place).birth = ticket.serial;
         self.ready.push_back(ticket);
     }
 
@@ -289,9 +308,9 @@ impl Asker {
         self.counters.sent += 1;
         let pending = self.pending(place);
         (pending.server, pending.sent, pending.is_under_way) = (Some(server), now, true);
-        let (digest, attempt) = (pending.digest, pending.attempt);
+        let query = pending.query();
         let (address, next_hop) = self.servers.at(server);
-        let (id, port) = self.numbers(address, digest, attempt);
+        let (id, port) = self.numbers.of(address, place, query);
         let source = self.source(address.ip()).expect("an address of the server's family");
         let path = Path { mac: self.config.mac, next_hop, source, destination: address.ip() };
         let manner = self.config.manner;
@@ -337,29 +356,29 @@ impl Asker {
         if self.source(flow.remote.ip()) != Some(flow.local.ip()) {
             return;
         }
-        let Some((reply, canonical)) = Reply::parse(message) else {
+        let Some(reply) = Reply::parse(message) else {
             self.counters.malformed += 1;
             return;
         };
-        let digest = self.digest(&canonical);
-        let Some(place) = self.places.get(&digest).copied() else {
-            self.counters.unexpected += 1;
-            return;
-        };
-        match self.attempt_of(place, &flow, reply.id()) {
-            Some(attempt) => self.take(place, attempt, flow.remote, reply, time, tell),
+        match self.query_of(&flow, &reply) {
+            Some((place, attempt)) => self.take(place, attempt, flow.remote, reply, time, tell),
             None => self.counters.unexpected += 1,
         }
     }
 
-    /// Which attempt a response with these ends and this number answers, of those made so far.
-    fn attempt_of(&self, place: u32, flow: &Flow, id: u16) -> Option<u8> {
-        let pending = self.slots[place as usize].as_ref()?;
+    /// Where the question is that a response with these ends is about, and which attempt it answers, of those made so far.
+    fn query_of(&self, flow: &Flow, reply: &Reply<'_>) -> Option<(u32, u8)> {
+        let port = flow.local.port();
+        let place = self.numbers.place(flow.remote, reply.id(), port)?;
+        let pending = self.slots.get(place as usize)?.as_ref()?;
+        let birth = pending.birth;
         let made = pending.attempt + u8::from(pending.is_under_way);
-        (0..made).rev().find(|attempt| {
-            let expected = self.numbers(flow.remote, pending.digest, *attempt);
-            expected == (id, flow.local.port())
-        })
+        let mut attempts = (0..made).rev();
+        let attempt = attempts.find(|attempt| {
+            let query = Query { birth, attempt: *attempt };
+            self.numbers.is_from(query, port)
+        })?;
+        reply.is_about(&pending.asked.question).then_some((place, attempt))
     }
 
     fn take(
@@ -420,10 +439,10 @@ impl Asker {
         let manner = self.config.manner;
         let pending = self.holder(ticket).expect("it is waited for");
         pending.sent = now;
-        let (digest, attempt) = (pending.digest, pending.attempt);
+        let sent = pending.query();
         let server = pending.server.expect("it was asked");
         let (server, _) = self.servers.at(server);
-        let (id, _) = self.numbers(server, digest, attempt);
+        let (id, _) = self.numbers.of(server, ticket.place, sent);
         let mut query = vec![0; LONGEST_QUERY];
         let length =
             write_query(&mut query, id, &self.pending(ticket.place).asked.question, manner);
@@ -440,15 +459,16 @@ impl Asker {
         tell: &mut Tell<'_>,
     ) {
         let Some(pending) = self.holder(ticket) else { return };
-        let (digest, attempt) = (pending.digest, pending.attempt);
+        let (query, attempt) = (pending.query(), pending.attempt);
         let server = pending.server.expect("it was asked");
         let (server, _) = self.servers.at(server);
-        let (id, _) = self.numbers(server, digest, attempt);
+        let (id, _) = self.numbers.of(server, ticket.place, query);
+        let question = &self.pending(ticket.place).asked.question;
         let answer = message
             .and_then(Reply::parse)
-            .filter(|(reply, canonical)| reply.id() == id && self.digest(canonical) == digest);
+            .filter(|reply| reply.id() == id && reply.is_about(question));
         match (answer, message) {
-            (Some((reply, _)), _) => self.judge(ticket.place, attempt, server, reply, time, tell),
+            (Some(reply), _) => self.judge(ticket.place, attempt, server, reply, time, tell),
             (None, Some(_)) => {
                 self.counters.malformed += 1;
                 let outcome = Outcome::Malformed(time);
@@ -494,11 +514,12 @@ impl Asker {
             question: &pending.asked.question,
             tag: pending.asked.tag,
             attempt: attempt + 1,
-            server,
+            server: Some(server),
             sent: is_current.then_some(pending.sent),
             is_streamed: is_current && pending.is_streamed,
             outcome,
             is_last,
+            route: None,
         });
         if is_last {
             self.end(place);
@@ -511,44 +532,22 @@ impl Asker {
     }
 
     fn end(&mut self, place: u32) {
-        let Some(pending) = self.slots[place as usize].take() else { return };
-        self.places.remove(&pending.digest);
-        self.free.push(place);
-        let Some(twins) = self.twins.get_mut(&pending.digest) else { return };
-        let next = twins.pop_front();
-        if twins.is_empty() {
-            self.twins.remove(&pending.digest);
+        if self.slots[place as usize].take().is_some() {
+            self.free.push(place);
         }
-        if let Some(asked) = next {
-            self.twin_count -= 1;
-            self.begin(asked, pending.digest);
-        }
-    }
-
-    fn digest(&self, question: &Canonical) -> u64 {
-        self.key.of(question.as_slice()).0
-    }
-
-    /// The number and the port of a query: its MAC.
-    fn numbers(&self, server: SocketAddr, digest: u64, attempt: u8) -> (u16, u16) {
-        let mut bytes = [0; 16 + 2 + 8 + 1];
-        match server.ip() {
-            IpAddr::V4(address) => bytes[..4].copy_from_slice(&address.octets()),
-            IpAddr::V6(address) => bytes[..16].copy_from_slice(&address.octets()),
-        }
-        bytes[16..18].copy_from_slice(&server.port().to_le_bytes());
-        bytes[18..26].copy_from_slice(&digest.to_le_bytes());
-        bytes[26] = attempt;
-        let mac = self.key.of(&bytes);
-        let count = u64::from(*self.config.ports.end() - *self.config.ports.start()) + 1;
-        let port = ((u64::from(mac.hidden()) * count) >> 32) as u16;
-        (mac.0 as u16, self.config.ports.start() + port)
     }
 
     /// Our address of the same family.
     fn source(&self, of: IpAddr) -> Option<IpAddr> {
         let mut sources = self.config.sources.iter();
         sources.find(|source| source.is_ipv4() == of.is_ipv4()).copied()
+    }
+}
+
+impl Pending {
+    /// The query that is made now.
+    fn query(&self) -> Query {
+        Query { birth: self.birth, attempt: self.attempt }
     }
 }
 
@@ -570,22 +569,4 @@ fn datagram(frame: &[u8]) -> Option<(Flow, &[u8])> {
         remote: SocketAddr::new(packet.source, number(0)),
     };
     is_sound.then_some((flow, message))
-}
-
-/// A hash that is one already.
-#[derive(Debug, Default)]
-struct Digested(u64);
-
-impl Hasher for Digested {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write_u64(&mut self, digest: u64) {
-        self.0 = digest;
-    }
-
-    fn write(&mut self, _: &[u8]) {
-        unreachable!("only digests are hashed");
-    }
 }

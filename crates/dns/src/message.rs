@@ -1,14 +1,14 @@
 //! Messages (RFC 1035 4): queries written, responses read.
 
 use std::fmt::{self, Display};
+use std::net::IpAddr;
 
-use domain::base::iana::Opcode;
-use domain::base::name::Label;
+use domain::base::iana::{Opcode, Rcode};
 use domain::base::{Message, ParsedName, ParsedRecord, Record as Parsed};
 use domain::rdata::AllRecordData;
 
 use crate::Question;
-use crate::question::Canonical;
+use crate::name::Name;
 
 /// Bytes of a header.
 const HEADER: usize = 12;
@@ -48,21 +48,20 @@ pub struct Reply<'a> {
 type Unread<'a> = ParsedRecord<'a, &'a [u8]>;
 
 impl<'a> Reply<'a> {
-    /// The response in a datagram, and its question. `None` for what is no response to one question of the class IN.
-    pub(crate) fn parse(bytes: &'a [u8]) -> Option<(Self, Canonical)> {
+    /// The response in a datagram. `None` for what is none.
+    pub(crate) fn parse(bytes: &'a [u8]) -> Option<Self> {
         let message = Message::from_octets(bytes).ok()?;
         let header = message.header();
-        if !header.qr() || header.opcode() != Opcode::QUERY {
-            return None;
+        (header.qr() && header.opcode() == Opcode::QUERY).then_some(Self { message })
+    }
+
+    /// True when it repeats this question. Who refuses may not have read it (RFC 1035 4.1.1: format error).
+    pub(crate) fn is_about(&self, question: &Question) -> bool {
+        match self.message.header_counts().qdcount() {
+            0 => self.verdict() == Verdict::Refusal,
+            1 => question.begins(&self.message.as_slice()[HEADER..]),
+            _ => false,
         }
-        let question = message.sole_question().ok()?;
-        if question.qclass().to_int() != 1 {
-            return None;
-        }
-        let labels = question.qname().iter().map(Label::as_slice);
-        let rtype = question.qtype().to_int();
-        let canonical = Canonical::new(labels.filter(|label| !label.is_empty()), rtype);
-        Some((Self { message }, canonical))
     }
 
     /// The number that the query had.
@@ -77,7 +76,11 @@ impl<'a> Reply<'a> {
 
     /// The name of its code: `NOERROR`, `NXDOMAIN`; a number where it has no name.
     pub fn code(&self) -> impl Display + use<> {
-        self.message.opt_rcode()
+        match self.message.header_counts().arcount() {
+            // Without records beside the answer there is no EDNS, and are no more bits of the code (RFC 6891 6.1.3).
+            0 => self.message.header().rcode().into(),
+            _ => self.message.opt_rcode(),
+        }
     }
 
     /// What its code means for who asks.
@@ -86,6 +89,11 @@ impl<'a> Reply<'a> {
             0 | 3 => Verdict::Answer,
             _ => Verdict::Refusal,
         }
+    }
+
+    /// It says that there is no such name.
+    pub(crate) fn is_denial(&self) -> bool {
+        self.message.header().rcode() == Rcode::NXDOMAIN
     }
 
     /// Less than there is to tell (RFC 2181 9).
@@ -100,14 +108,22 @@ impl<'a> Reply<'a> {
 
     /// True when all its records can be read.
     pub(crate) fn is_sound(&self) -> bool {
-        self.sections().is_some()
+        self.each(|_, _| {}).is_some()
     }
 
-    fn sections(&self) -> Option<()> {
+    /// Its records, by section; `None` when not all of them can be read.
+    pub(crate) fn records(&self) -> Option<[Vec<Record<'_>>; 3]> {
+        let mut sections = [const { Vec::new() }; 3];
+        self.each(|section, record| sections[section].push(record))?;
+        Some(sections)
+    }
+
+    /// Shows each record with the number of its section; `None` when one cannot be read.
+    fn each<'s>(&'s self, mut show: impl FnMut(usize, Record<'s>)) -> Option<()> {
         let (_, answer, authority, additional) = self.message.sections().ok()?;
-        for section in [answer, authority, additional] {
-            for record in section {
-                read(&record.ok()?)?;
+        for (section, records) in [answer, authority, additional].into_iter().enumerate() {
+            for record in records {
+                show(section, Record(read(&record.ok()?)?));
             }
         }
         Some(())
@@ -145,7 +161,35 @@ type Known<'a> = Parsed<ParsedName<&'a [u8]>, AllRecordData<&'a [u8], ParsedName
 #[derive(Clone, Debug)]
 pub struct Record<'a>(Known<'a>);
 
+/// What a record tells, of what a walk has to know.
+pub(crate) enum Told {
+    Address(IpAddr),
+    NameServer(Name),
+    Alias(Name),
+    Other,
+}
+
 impl Record<'_> {
+    /// Whose it is.
+    pub(crate) fn known_owner(&self) -> Name {
+        Name::parsed(self.0.owner())
+    }
+
+    /// The number of its type.
+    pub(crate) fn rtype(&self) -> u16 {
+        self.0.rtype().to_int()
+    }
+
+    pub(crate) fn told(&self) -> Told {
+        match self.0.data() {
+            AllRecordData::A(data) => Told::Address(data.addr().into()),
+            AllRecordData::Aaaa(data) => Told::Address(data.addr().into()),
+            AllRecordData::Ns(data) => Told::NameServer(Name::parsed(data.nsdname())),
+            AllRecordData::Cname(data) => Told::Alias(Name::parsed(data.cname())),
+            _ => Told::Other,
+        }
+    }
+
     /// Whose it is, without the final dot.
     pub fn owner(&self) -> impl Display + '_ {
         self.0.owner()

@@ -1,10 +1,12 @@
 //! What is asked.
 
-use std::fmt::Display;
+use std::fmt::{self, Display};
 
 use domain::base::Name;
 use domain::base::iana::{Class, Rtype};
 use domain::dep::octseq::Array;
+
+use crate::name::{self, Name as Known};
 
 /// The records of a name and a type that somebody wants, of the class IN (RFC 1035 4.1.2).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,13 +19,33 @@ pub struct Question {
 impl Question {
     /// The question for a name as people write it (RFC 1035 5.1), with or without the final dot. `None` for what is no name.
     pub fn new(name: &str, rtype: u16) -> Option<Self> {
-        let name: Name<Array<{ Name::MAX_LEN }>> = name.parse().ok()?;
-        Some(Self { name: name.as_slice().into(), rtype })
+        let any = || {
+            let name: Name<Array<{ name::LONGEST }>> = name.parse().ok()?;
+            Some(name.as_slice().into())
+        };
+        let name = name::read_plain(name).or_else(any)?;
+        Some(Self { name, rtype })
+    }
+
+    /// The question for a name that is known.
+    pub(crate) fn of(name: &Known, rtype: u16) -> Self {
+        Self { name: name.as_slice().into(), rtype }
+    }
+
+    /// Its name, in lower case.
+    pub(crate) fn known(&self) -> Known {
+        Known::new(name::labels(&self.name))
+    }
+
+    /// The question for other records of the same name.
+    #[must_use]
+    pub fn of_type(&self, rtype: u16) -> Self {
+        Self { name: self.name.clone(), rtype }
     }
 
     /// The name, without the final dot.
     pub fn name(&self) -> impl Display + '_ {
-        Name::from_octets(&self.name[..]).expect("it was a name when it was made")
+        fmt::from_fn(|f| name::write(name::labels(&self.name), f))
     }
 
     /// The number of the type.
@@ -35,51 +57,23 @@ impl Question {
     pub(crate) fn write(&self, slot: &mut [u8]) -> usize {
         let length = self.name.len();
         slot[..length].copy_from_slice(&self.name);
-        slot[length..length + 2].copy_from_slice(&self.rtype.to_be_bytes());
-        slot[length + 2..length + 4].copy_from_slice(&Class::IN.to_int().to_be_bytes());
+        slot[length..length + 4].copy_from_slice(&self.kind());
         length + 4
     }
 
-    /// By what it is known.
-    pub(crate) fn canonical(&self) -> Canonical {
-        Canonical::new(labels(&self.name), self.rtype)
-    }
-}
-
-/// The labels of a name without pointers, without the root's.
-fn labels(mut name: &[u8]) -> impl Iterator<Item = &[u8]> {
-    std::iter::from_fn(move || {
-        let (length, rest) = name.split_first()?;
-        let (label, rest) = rest.split_at_checked(usize::from(*length))?;
-        name = rest;
-        (!label.is_empty()).then_some(label)
-    })
-}
-
-/// A question by which others are known to be the same, whatever the case of their letters (RFC 4343 3).
-pub(crate) struct Canonical {
-    bytes: [u8; Name::MAX_LEN + 2],
-    length: usize,
-}
-
-impl Canonical {
-    /// # Panics
-    /// When the labels make no name.
-    pub(crate) fn new<'a>(labels: impl Iterator<Item = &'a [u8]>, rtype: u16) -> Self {
-        let (mut bytes, mut length) = ([0; Name::MAX_LEN + 2], 2);
-        bytes[..2].copy_from_slice(&rtype.to_be_bytes());
-        for label in labels {
-            let (size, place) = bytes[length..].split_first_mut().expect("a name has an end");
-            *size = label.len() as u8;
-            place[..label.len()].copy_from_slice(label);
-            place[..label.len()].make_ascii_lowercase();
-            length += 1 + label.len();
-        }
-        Self { bytes, length }
+    /// True when `section` of a message begins with it, whatever the case of letters (RFC 4343 3).
+    pub(crate) fn begins(&self, section: &[u8]) -> bool {
+        let parts = section.split_at_checked(self.name.len());
+        // Lengths of labels are below the letters' codes.
+        parts.is_some_and(|(name, rest)| {
+            name.eq_ignore_ascii_case(&self.name) && rest.starts_with(&self.kind())
+        })
     }
 
-    pub(crate) fn as_slice(&self) -> &[u8] {
-        &self.bytes[..self.length]
+    /// Type and class.
+    fn kind(&self) -> [u8; 4] {
+        let ([a, b], [c, d]) = (self.rtype.to_be_bytes(), Class::IN.to_int().to_be_bytes());
+        [a, b, c, d]
     }
 }
 
@@ -128,11 +122,16 @@ mod tests {
 
     #[test]
     fn case_is_no_difference_and_the_type_is() {
-        let known =
-            |name, rtype| Question::new(name, rtype).unwrap().canonical().as_slice().to_vec();
-        assert_eq!(known("Example.COM", 1), known("example.com.", 1));
-        assert_ne!(known("example.com", 1), known("example.com", 28));
-        assert_ne!(known("a.b", 1), known("a\\.b", 1));
+        let begins = |one: &str, other: &str, rtype| {
+            let mut section = [0; 300];
+            let length = Question::new(other, rtype).unwrap().write(&mut section);
+            // HTTPS is 65, which is a letter's code, and 97 the same letter's in lower case.
+            Question::new(one, 65).unwrap().begins(&section[..length])
+        };
+        assert!(begins("Example.COM", "example.com.", 65));
+        assert!(!begins("example.com", "example.com", 97));
+        assert!(!begins("example.com", "example.org", 65) && !begins("a.b", "a\\.b", 65));
+        assert!(!Question::new("example.com", 65).unwrap().begins(b"\x07example"));
     }
 
     proptest! {
@@ -140,7 +139,7 @@ mod tests {
         fn nothing_panics(text: String) {
             if let Some(question) = Question::new(&text, 1) {
                 question.name().to_string();
-                question.canonical();
+                question.begins(text.as_bytes());
             }
         }
     }

@@ -23,9 +23,11 @@ pub(crate) type Number = u32;
 pub(crate) struct Servers {
     limits: Limits,
     all: Vec<Server>,
-    networks: Vec<Bucket>,
+    /// Numbers of those that were forgotten.
+    free: Vec<Number>,
     by_address: HashMap<SocketAddr, Number>,
-    by_network: HashMap<IpAddr, u32>,
+    /// By the first address of the network, where those have a limit.
+    networks: HashMap<IpAddr, Bucket>,
     /// With whom the next search begins.
     turn: usize,
 }
@@ -35,14 +37,13 @@ struct Server {
     address: SocketAddr,
     next_hop: [u8; 6],
     bucket: Bucket,
-    network: u32,
     /// Questions in a row that it did not answer.
     silences: u32,
     rests_until: Timestamp,
 }
 
 /// When a query would be due if all were evenly spaced (the generic cell rate algorithm of ITU-T I.371).
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Bucket(Timestamp);
 
 /// So far queries may be ahead of even spacing: they are sent in batches.
@@ -60,9 +61,9 @@ impl Servers {
         Self {
             limits,
             all: Vec::new(),
-            networks: Vec::new(),
+            free: Vec::new(),
             by_address: HashMap::new(),
-            by_network: HashMap::new(),
+            networks: HashMap::new(),
             turn: 0,
         }
     }
@@ -72,22 +73,41 @@ impl Servers {
         if let Some(number) = self.find(address) {
             return number;
         }
-        let fresh = self.networks.len() as u32;
-        let network = *self.by_network.entry(network(address.ip())).or_insert(fresh);
-        if network == fresh {
-            self.networks.push(Bucket(Timestamp::EPOCH));
-        }
-        let number = self.all.len() as Number;
-        self.all.push(Server {
+        let server = Server {
             address,
             next_hop,
             bucket: Bucket(Timestamp::EPOCH),
-            network,
             silences: 0,
             rests_until: Timestamp::EPOCH,
-        });
+        };
+        let number = match self.free.pop() {
+            Some(number) => {
+                self.all[number as usize] = server;
+                number
+            }
+            None => {
+                self.all.push(server);
+                self.all.len() as Number - 1
+            }
+        };
         self.by_address.insert(address, number);
         number
+    }
+
+    /// How many are known.
+    pub(crate) fn count(&self) -> usize {
+        self.by_address.len()
+    }
+
+    /// Forgets those that are not in use and may be asked at any time: they would be no different if they came again.
+    pub(crate) fn forget(&mut self, now: Timestamp, is_used: impl Fn(Number) -> bool) {
+        let numbers = self.by_address.values().copied();
+        let idle = numbers.filter(|number| !is_used(*number) && self.free_at(*number) <= now);
+        for number in idle.collect::<Vec<_>>() {
+            self.by_address.remove(&self.all[number as usize].address);
+            self.free.push(number);
+        }
+        self.networks.retain(|_, bucket| bucket.free_at() > now);
     }
 
     pub(crate) fn find(&self, address: SocketAddr) -> Option<Number> {
@@ -127,14 +147,21 @@ impl Servers {
         let (number, time) = best.expect("a candidate");
         let server = &mut self.all[number as usize];
         server.bucket.take(self.limits.server, time);
-        self.networks[server.network as usize].take(self.limits.network, time);
+        if !self.limits.network.is_zero() {
+            let network = self.networks.entry(network(server.address.ip())).or_default();
+            network.take(self.limits.network, time);
+        }
         (number, time)
     }
 
     fn free_at(&self, number: Number) -> Timestamp {
         let server = &self.all[number as usize];
-        let network = self.networks[server.network as usize];
-        server.bucket.free_at().max(network.free_at()).max(server.rests_until)
+        let own = server.bucket.free_at().max(server.rests_until);
+        if self.limits.network.is_zero() {
+            return own;
+        }
+        let network = self.networks.get(&network(server.address.ip()));
+        network.map_or(own, |network| own.max(network.free_at()))
     }
 
     /// It answered.
@@ -240,6 +267,27 @@ mod tests {
         assert_eq!(servers.book(&all[..1], None, at(1_500)), (0, at(3_000)));
         servers.answered(0);
         assert!(!servers.was_silent(0, at(3_000)));
+    }
+
+    #[test]
+    fn who_is_not_in_use_and_not_held_back_is_forgotten() {
+        let limits =
+            Limits { server: Duration::from_millis(100), network: Duration::from_millis(100) };
+        let (mut servers, all) =
+            servers(limits, &["192.0.2.1:53", "198.51.100.1:53", "203.0.113.1:53"]);
+        let last = (0..3).map(|_| servers.book(&all[..1], None, at(0)).1).last();
+        assert_eq!(last, Some(at(190)));
+        servers.forget(at(0), |number| number == 1);
+        assert_eq!(servers.count(), 2);
+        assert_eq!(servers.find("203.0.113.1:53".parse().unwrap()), None);
+        assert_eq!(
+            servers.add("203.0.113.9:53".parse().unwrap(), [4; 6]),
+            2,
+            "its number serves again"
+        );
+        assert_eq!(servers.book(&all[..1], None, at(0)).1, at(290), "its limit holds");
+        servers.forget(at(9_000), |_| false);
+        assert_eq!((servers.count(), servers.networks.len()), (0, 0));
     }
 
     #[test]

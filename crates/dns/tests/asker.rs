@@ -98,9 +98,16 @@ fn words(event: &linerate_dns::Event<'_>) -> String {
         }
         Outcome::Malformed(_) => "malformed".into(),
         Outcome::Silence => "silence".into(),
+        Outcome::Lost(loss) => loss.name().into(),
     };
     let end = if event.is_last { "!" } else { "" };
-    format!("{} {} {} {}{end}", event.tag, event.attempt, event.server, came.trim())
+    format!(
+        "{} {} {} {}{end}",
+        event.tag,
+        event.attempt,
+        event.server.expect("a server"),
+        came.trim()
+    )
 }
 
 #[test]
@@ -219,19 +226,54 @@ fn who_refuses_and_who_makes_no_sense_is_left_for_another() {
 }
 
 #[test]
-fn a_question_that_is_under_way_waits_for_itself() {
+fn equal_questions_are_told_apart() {
     let mut asker = asker();
     let whom = servers(&mut asker, &["192.0.2.1:53"]);
-    asker.ask(question(7), 1, whom.clone());
-    asker.ask(question(7), 2, whom.clone());
-    asker.ask(question(7), 3, whom);
+    (1..4).for_each(|tag| asker.ask(question(7), tag, whom.clone()));
     assert_eq!(asker.room(), 997);
-    for tag in 1..4 {
-        let [query] = &queries(&mut asker, at(0))[..] else { panic!("one query") };
+    let queries = queries(&mut asker, at(0));
+    for (query, tag) in queries.iter().zip(1..4) {
         let told = hear(&mut asker, &answer(query), at(1));
         assert!(told[0].starts_with(&format!("{tag} 1 ")), "{told:?}");
     }
     assert_eq!((asker.room(), asker.is_idle()), (1_000, true));
+}
+
+#[test]
+fn an_answer_to_an_earlier_question_is_none_to_the_same_one_asked_later() {
+    let mut asker = asker();
+    let whom = servers(&mut asker, &["192.0.2.1:53"]);
+    for tag in 0..100 {
+        asker.ask(question(7), tag, whom.clone());
+        let [query] = &queries(&mut asker, at(0))[..] else { panic!("one query") };
+        assert_eq!(hear(&mut asker, &answer(query), at(1)).len(), 1);
+        asker.ask(question(7), tag, whom.clone());
+        let [later] = &queries(&mut asker, at(2))[..] else { panic!("one query") };
+        let ends = |query: &[u8]| query[SOURCE_PORT..MESSAGE + 2].to_vec();
+        assert_eq!(
+            hear(&mut asker, &answer(query), at(3)).len(),
+            usize::from(ends(later) == ends(query))
+        );
+        hear(&mut asker, &answer(later), at(4));
+    }
+    assert!(asker.is_idle() && asker.counters().unexpected > 90, "{:?}", asker.counters());
+}
+
+#[test]
+fn a_refusal_may_leave_the_question_out_and_an_answer_may_not() {
+    for (code, is_taken) in [(1, true), (4, true), (0, false), (3, false)] {
+        let mut asker = Asker::new(Config { attempts: 1, ..config() });
+        let whom = servers(&mut asker, &["192.0.2.1:53"]);
+        asker.ask(question(7), 7, whom);
+        let [query] = &queries(&mut asker, at(0))[..] else { panic!("one query") };
+        let bare = changed(&answer(query), |frame| {
+            frame[MESSAGE + 3] |= code;
+            frame[MESSAGE + 4..MESSAGE + 12].fill(0);
+        });
+        let told = hear(&mut asker, &bare, at(1));
+        assert_eq!(told.len(), usize::from(is_taken), "{told:?}");
+        assert_eq!(asker.counters().unexpected, u64::from(!is_taken));
+    }
 }
 
 #[test]
@@ -275,7 +317,7 @@ proptest! {
         frame.truncate(frame.len() - cut.min(frame.len() - MESSAGE));
         let mut told = Vec::new();
         asker.hear(&frame, at(1), &mut |event| {
-            told.push((words(event), event.server));
+            told.push((words(event), event.server.expect("a server")));
         });
         if let Some((_, server)) = told.first() {
             prop_assert_eq!(frame[MESSAGE..MESSAGE + 2].to_vec(), query[MESSAGE..MESSAGE + 2].to_vec());

@@ -7,7 +7,7 @@ use linerate::transmit::pacing::Rate;
 use super::{LeaveOutArgs, RunArgs, WayArgs};
 use crate::units;
 
-/// Ask many questions of DNS at once, of resolvers or servers that are named, and check every answer.
+/// Ask many questions of DNS at once, of resolvers, or from the root down of who is responsible, and check every answer.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct DnsArgs {
@@ -17,13 +17,17 @@ pub(crate) struct DnsArgs {
         long = "server",
         value_name = "IP",
         value_delimiter = ',',
-        required_unless_present = "servers_file"
+        required_unless_present_any = ["servers_file", "iterate"]
     )]
     pub(crate) servers: Vec<String>,
 
     /// Also ask the servers in this file, one to a line.
     #[arg(long, value_name = "FILE")]
     pub(crate) servers_file: Option<PathBuf>,
+
+    /// Walk from the root servers down to those that are responsible for each name. Servers that are named are the root's then.
+    #[arg(long)]
+    pub(crate) iterate: bool,
 
     /// The types of records to ask for: A,AAAA,MX,TYPE65.
     #[arg(
@@ -80,7 +84,8 @@ pub(crate) struct DnsArgs {
     #[command(flatten)]
     pub(crate) run: RunArgs,
 
-    /// What is written: name, type, status, answers, server, protocol, attempt, authoritative, size, sent, received, rtt_us.
+    /// What is written: name, type, status, answers, server, protocol, attempt, authoritative, size, sent, received, rtt_us; of
+    /// walks zone, depth, path, too.
     #[arg(
         long,
         value_name = "NAMES",
@@ -103,11 +108,12 @@ pub(crate) enum DnsFieldArg {
     Name,
     /// The type of records.
     Type,
-    /// The answer's code (NOERROR, NXDOMAIN, SERVFAIL, ...), or: silent, malformed, truncated.
+    /// The answer's code (NOERROR, NXDOMAIN, SERVFAIL, ...), or: silent, malformed, truncated; of walks lame, unreachable,
+    /// aliases, effort, too.
     Status,
     /// The records of the answer, each its type and data.
     Answers,
-    /// Who was asked last.
+    /// Who was asked last; of a walk that ended without asking, nobody.
     Server,
     /// udp or tcp.
     Protocol,
@@ -123,6 +129,12 @@ pub(crate) enum DnsFieldArg {
     Received,
     /// Microseconds between the two.
     RttUs,
+    /// The zone whose servers were asked last (--iterate).
+    Zone,
+    /// Delegations between the root and that zone.
+    Depth,
+    /// The zones above it, each with the server that told of the next one.
+    Path,
 }
 
 const EXAMPLES: &str = "\
@@ -135,8 +147,10 @@ Examples:
   linerate dns -i veth0 --own 10.0.0.99 -s 10.0.0.2 -f names.txt --every-query --retries 0 \\
       --fields name,server,sent,received,rtt_us --allow-reserved
                                                        how long each answer takes
+  linerate dns -i veth0 --own 10.0.0.99 --iterate -s 10.1.0.1 -f names.txt --fields name,status,answers,server,zone,path \\
+      --allow-reserved                                 from the root of a network of your own down; without -s, the Internet's
 
 An answer counts only if it is from the server that was asked, to the port that asked, with the query's number and question: number
-and port are a MAC that nobody else can make. Answers that do not fit a datagram are asked for again over TCP, from an address of
+and port are made by a secret, and nobody else can guess them. Answers that do not fit a datagram are asked for again over TCP, from an address of
 --own. At most 10,000 queries a second are sent, 1,000 to each server, unless rates are named. Ask only servers that you may, tell
 who you are (--contact), and heed those who ask to be left out.";

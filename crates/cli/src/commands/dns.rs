@@ -4,6 +4,7 @@ mod fields;
 mod ledger;
 mod plan;
 mod questions;
+mod whom;
 
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
@@ -11,13 +12,14 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use linerate::base::{Sink, Source};
 use linerate::capture::{self, Interrupt};
-use linerate::dns::{Asker, Candidates, Event, Streams, type_name};
+use linerate::dns::{Asker, Event, Streams, type_name};
 use linerate::scan::Shard;
 use linerate::transmit::sink;
 
 use self::ledger::Ledger;
 use self::plan::Plan;
 use self::questions::{Next, Questions};
+use self::whom::Whom;
 use super::survey::{Clock, Journal, Line, Rows, Tempo};
 use crate::args::{DnsArgs, DnsFieldArg};
 use crate::exit::{Outcome, usage};
@@ -52,8 +54,9 @@ pub(super) fn run(args: &DnsArgs) -> Result<Outcome> {
     capture.notes.iter().chain(&opened.notes).for_each(output::tell);
     let (rows, known) = Rows::open(&args.run, &args.fields, asked)?;
     output::tell(format_args!(
-        "asking {} servers from {}, rate {}",
+        "asking {} {} from {}, rate {}",
         grouped(plan.count() as u64),
+        if args.iterate { "root servers and whom they name" } else { "servers" },
         args.way.interface,
         args.way.rate
     ));
@@ -117,7 +120,7 @@ fn asked(line: &Line) -> Option<(String, String)> {
 /// All questions.
 struct Round {
     asker: Asker,
-    whom: Candidates,
+    whom: Whom,
     streams: Option<Streams>,
     clock: Clock,
     source: Box<dyn Source + Send>,
@@ -149,7 +152,7 @@ struct Book {
 impl Book {
     fn note(&mut self, event: &Event<'_>) {
         if (event.is_last || self.tells_all)
-            && let Err(error) = self.rows.add(|field| fields::value(event, field))
+            && let Err(error) = self.rows.add(|field, cell| fields::put(event, field, cell))
         {
             self.failure.get_or_insert(error);
         }
@@ -169,7 +172,7 @@ impl Round {
             self.send()?;
             self.keep()?;
             self.draw();
-            if self.is_read && self.asker.is_idle() {
+            if self.is_read && self.whom.is_idle(&self.asker) {
                 self.sink.flush(&mut || is_stopped())?;
                 return Ok(true);
             }
@@ -183,8 +186,8 @@ impl Round {
         let wait = if self.asker.has_due(now) { self.tempo.wait().min(WAIT) } else { WAIT };
         let batch = self.source.next_batch(wait)?;
         let now = self.clock.now();
-        let book = &mut self.book;
-        let mut tell = |event: &Event<'_>| book.note(event);
+        let (book, whom) = (&mut self.book, &mut self.whom);
+        let mut tell = |event: &Event<'_>| whom.note(event, now, &mut |event| book.note(event));
         if let Some(batch) = batch {
             batch.iter().for_each(|packet| self.asker.hear(packet.data, packet.time, &mut tell));
             self.streams.iter_mut().for_each(|streams| streams.receive(&batch, now));
@@ -193,12 +196,14 @@ impl Round {
         if let Some(streams) = &mut self.streams {
             streams.drive(&mut self.asker, now, &mut *self.sink, &mut tell)?;
         }
+        self.whom.go_on(&mut self.asker, now, &mut |event| self.book.note(event));
         self.book.failure.take().map_or(Ok(()), Err)
     }
 
     /// Takes as many questions as there is room for.
     fn fill(&mut self) -> Result<()> {
-        while !self.is_read && self.asker.room() > 0 {
+        let now = self.clock.now();
+        while !self.is_read && self.whom.room(&self.asker) > 0 {
             match self.questions.next()? {
                 Next::Wait => break,
                 Next::End => self.is_read = true,
@@ -211,11 +216,12 @@ impl Round {
                     };
                     match is_known {
                         true => self.book.ledger.finish(number),
-                        false => self.asker.ask(question, number, self.whom.clone()),
+                        false => self.whom.ask(&mut self.asker, question, number, now),
                     }
                 }
             }
         }
+        self.whom.go_on(&mut self.asker, now, &mut |event| self.book.note(event));
         Ok(())
     }
 
@@ -296,5 +302,14 @@ impl Round {
             grouped(counters.unexpected),
             grouped(counters.malformed)
         ));
+        if let Whom::Walked(walker, _) = &self.whom {
+            let travels = walker.counters();
+            output::tell(format_args!(
+                "{} delegations followed, {} lame answers, {} addresses of servers looked for",
+                grouped(travels.referrals),
+                grouped(travels.lame),
+                grouped(travels.searches)
+            ));
+        }
     }
 }

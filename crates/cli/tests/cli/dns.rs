@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
-use std::net::{SocketAddr, UdpSocket};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::path::Path;
 use std::process::Stdio;
 use std::thread;
@@ -247,6 +247,7 @@ fn what_makes_no_sense_is_refused_in_words() {
         ),
         (&["-s", "127.0.0.1", "--allow-reserved", "a.example", "--resume"], "--metadata"),
         (&["a.example"], "--server <IP>"),
+        (&["--iterate", "-s", "192.0.2.1", "a.example"], "--allow-reserved"),
         (&["-s", "127.0.0.1"], "NAMES"),
     ] {
         let done = linerate([&["dns", "-i", "lo"], args].concat());
@@ -274,4 +275,168 @@ fn bad_names_of_a_list_are_told_and_left_out() {
     let refused = dns(lab.host("a"), &["-s", "10.64.0.1", "b..example"]);
     assert!(refused.code() == 2 && refused.stderr.contains("is no name"), "{refused:?}");
     mirror.interrupt().success();
+}
+
+/// A server of NSD with these zones, on `b`.
+fn nsd(lab: &Lab, folder: &Path, address: &str, zones: &[(&str, &str)]) -> Child {
+    let b = lab.host("b");
+    let add = ["addr", "add", &format!("{address}/32"), "dev", b.interface()];
+    finish(b.command("ip").args(add)).success();
+    let folder = folder.join(address);
+    fs::create_dir(&folder).expect("a folder");
+    let place = text(&folder);
+    let mut config = format!(
+        "server:\n ip-address: {address}\n server-count: 1\n username: \"\"\n chroot: \"\"\n database: \"\"\n \
+         zonesdir: \"{place}\"\n pidfile: \"{place}/pid\"\n xfrdfile: \"{place}/xfrd\"\n xfrdir: \"{place}\"\n \
+         zonelistfile: \"{place}/list\"\n logfile: \"{place}/log\"\n rrl-ratelimit: 0\n\
+         remote-control:\n control-enable: no\n"
+    );
+    for (number, (name, records)) in zones.iter().enumerate() {
+        let file = folder.join(format!("zone{number}"));
+        let head =
+            format!("$ORIGIN {name}\n$TTL 3600\n@ SOA ns.other. host.other. 1 3600 600 86400 60\n");
+        fs::write(&file, head + records).expect("written");
+        writeln!(config, "zone:\n name: \"{name}\"\n zonefile: \"{}\"", text(&file))
+            .expect("written");
+    }
+    let path = folder.join("nsd.conf");
+    fs::write(&path, config).expect("written");
+    let mut command = b.command("nsd");
+    command.args(["-d", "-c", text(&path)]);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let child = Child::start(command).expect("nsd starts");
+    wait_for_server(lab.host("a"), (address.parse::<IpAddr>().expect("an address"), 53).into());
+    child
+}
+
+/// A root, the domains `test` and `other`, and zones in `test`.
+fn hierarchy(lab: &Lab, folder: &Path) -> [Child; 4] {
+    let route = ["route", "add", "10.1.0.0/24", "via", "10.0.0.2"];
+    finish(lab.host("a").command("ip").args(route)).success();
+    let long = "x".repeat(200);
+    let text = format!("\"{long}\" ").repeat(10);
+    let mut hosts = String::new();
+    for n in 0..500 {
+        writeln!(hosts, "n{n} A 192.0.2.{}", n % 250).expect("written");
+    }
+    let root = "@ NS ns.\nns A 10.1.0.1\ntest NS ns.test.\nns.test A 10.1.0.2\nother NS ns.other.\nns.other A 10.1.0.4\n";
+    let test = "@ NS ns\nns A 10.1.0.2\na NS ns.a\nns.a A 10.1.0.3\nglueless NS ns.other.\nlame NS ns.a\nhalf NS ns.a\nhalf NS ns.other.\n\
+                alone NS ns.gone.other.\n";
+    let leaf =
+        format!("@ NS ns\nns A 10.1.0.3\nalias CNAME www.glueless.test.\nlong TXT {text}\n{hosts}");
+    let other = "@ NS ns\nns A 10.1.0.4\n";
+    let inner = "@ NS ns.other.\nwww A 192.0.2.77\n";
+    [
+        nsd(lab, folder, "10.1.0.1", &[(".", root)]),
+        nsd(lab, folder, "10.1.0.2", &[("test.", test)]),
+        nsd(lab, folder, "10.1.0.3", &[("a.test.", &leaf)]),
+        nsd(
+            lab,
+            folder,
+            "10.1.0.4",
+            &[("other.", other), ("glueless.test.", inner), ("half.test.", inner)],
+        ),
+    ]
+}
+
+#[test]
+fn walks_lead_from_the_root_to_who_is_responsible() {
+    if !need::program("nsd", "nsd") {
+        return;
+    }
+    let Some(lab) = lab() else { return };
+    let folder = tempdir().expect("a folder");
+    let _servers = hierarchy(&lab, folder.path());
+    let walk = |args: &[&str]| {
+        let way = ["--iterate", "-s", "10.1.0.1", "--own", "10.0.0.99", "--format", "json"];
+        let fields =
+            ["--fields", "name,type,status,answers,server,authoritative,protocol,zone,depth,path"];
+        dns(lab.host("a"), &[&way[..], &fields, args].concat()).success()
+    };
+    let names = [
+        "n7.a.test",
+        "alias.a.test",
+        "none.a.test",
+        "www.glueless.test",
+        "www.half.test",
+        "x.lame.test",
+        "x.alone.test",
+        "ns.other",
+    ];
+    let all = answers(&walk(&names));
+    let row = |name: &str| &all[&(name.to_owned(), "A".to_owned())];
+    let way = json!([". 10.1.0.1:53", "test 10.1.0.2:53"]);
+    let found = json!({
+        "name": "n7.a.test", "type": "A", "status": "NOERROR", "answers": ["A 192.0.2.7"], "server": "10.1.0.3:53",
+        "authoritative": true, "protocol": "udp", "zone": "a.test", "depth": 2, "path": way,
+    });
+    assert_eq!(*row("n7.a.test"), found);
+    assert_eq!(row("alias.a.test")["answers"], json!(["CNAME www.glueless.test.", "A 192.0.2.77"]));
+    assert_eq!(
+        (&row("none.a.test")["status"], &row("none.a.test")["zone"]),
+        (&json!("NXDOMAIN"), &json!("a.test"))
+    );
+    for name in ["www.glueless.test", "www.half.test"] {
+        assert_eq!(
+            (&row(name)["answers"], &row(name)["path"]),
+            (&json!(["A 192.0.2.77"]), &way),
+            "{name}"
+        );
+    }
+    assert_eq!(row("x.lame.test")["status"], "REFUSED");
+    assert_eq!(
+        (&row("x.alone.test")["status"], &row("x.alone.test")["server"]),
+        (&json!("unreachable"), &Value::Null)
+    );
+    assert_eq!(
+        (&row("ns.other")["depth"], &row("ns.other")["path"]),
+        (&json!(1), &json!([". 10.1.0.1:53"]))
+    );
+    let long = answers(&walk(&["-t", "TXT", "long.a.test"]));
+    let long = &long[&("long.a.test".to_owned(), "TXT".to_owned())];
+    assert_eq!((&long["protocol"], &long["status"]), (&json!("tcp"), &json!("NOERROR")), "{long}");
+}
+
+#[test]
+fn many_walks_share_what_they_found_and_go_on_after_a_kill() {
+    if !need::program("nsd", "nsd") {
+        return;
+    }
+    let Some(lab) = lab() else { return };
+    let folder = tempdir().expect("a folder");
+    let _servers = hierarchy(&lab, folder.path());
+    let list = folder.path().join("names");
+    let mut names = String::new();
+    (0..500).for_each(|n| writeln!(names, "n{n}.a.test").expect("written"));
+    fs::write(&list, names).expect("written");
+    let (found, meta) = (folder.path().join("found.csv"), folder.path().join("meta.json"));
+    let args = [
+        "--iterate",
+        "-s",
+        "10.1.0.1",
+        "-f",
+        text(&list),
+        "-r",
+        "200",
+        "--window",
+        "20",
+        "--fields",
+        "name,type,answers",
+        "-o",
+        text(&found),
+        "--metadata",
+        text(&meta),
+    ];
+    let a = lab.host("a");
+    let mut command = a.command(LINERATE);
+    command.args(["dns", "-i", a.interface(), "--allow-reserved"]).args(args);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let child = Child::start(command).expect("linerate starts");
+    wait_for_rows(&found, 200);
+    drop(child);
+    let done = dns(a, &[&args[..], &["--resume"]].concat()).success();
+    let row = |n: usize| format!("n{n}.a.test,A,A 192.0.2.{}", n % 250);
+    assert_eq!(rows(&fs::read_to_string(&found).expect("rows")), (0..500).map(row).collect());
+    let sent = done.summary("queries sent");
+    assert!(sent < 400, "it began anew, or asked for each delegation again: {}", done.stderr);
 }

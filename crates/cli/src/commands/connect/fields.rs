@@ -5,28 +5,27 @@ use std::time::Duration;
 
 use linerate::scan::visit::{Outcome, Visit};
 use linerate::tcp::quote::Trouble;
-use serde_json::{Value, json};
 
 use crate::args::VisitFieldArg;
-use crate::commands::survey::seconds;
+use crate::commands::survey::{Cell, seconds};
 
-/// The value of a field.
-pub(super) fn value(visit: &Visit, field: VisitFieldArg) -> Value {
-    let micros = |span: Option<Duration>| json!(span.map(|span| span.as_micros() as u64));
+/// Gives a field its value.
+pub(super) fn put(visit: &Visit, field: VisitFieldArg, cell: Cell<'_>) {
+    let micros = |span: Option<Duration>| span.map(|span| span.as_micros() as u64);
     match field {
-        VisitFieldArg::Address => json!(visit.target.address),
-        VisitFieldArg::Port => json!(visit.target.port),
-        VisitFieldArg::Outcome => json!(visit.outcome.name()),
+        VisitFieldArg::Address => cell.text(visit.target.address),
+        VisitFieldArg::Port => cell.number(u64::from(visit.target.port)),
+        VisitFieldArg::Outcome => cell.text(visit.outcome.name()),
         VisitFieldArg::Code => match visit.outcome {
-            Outcome::Unreachable(Trouble::Unreachable(code)) => json!(code),
-            _ => Value::Null,
+            Outcome::Unreachable(Trouble::Unreachable(code)) => cell.number(u64::from(code)),
+            _ => cell.null(),
         },
-        VisitFieldArg::ConnectMs => json!(visit.connect.map(|span| span.as_millis() as u64)),
-        VisitFieldArg::FirstUs => micros(visit.first),
-        VisitFieldArg::OpenUs => micros(visit.open),
-        VisitFieldArg::Bytes => json!(visit.received),
-        VisitFieldArg::Data => json!(escaped(&visit.data)),
-        VisitFieldArg::Time => json!(seconds(visit.time)),
+        VisitFieldArg::ConnectMs => cell.number(visit.connect.map(|span| span.as_millis() as u64)),
+        VisitFieldArg::FirstUs => cell.number(micros(visit.first)),
+        VisitFieldArg::OpenUs => cell.number(micros(visit.open)),
+        VisitFieldArg::Bytes => cell.number(visit.received),
+        VisitFieldArg::Data => cell.text(escaped(&visit.data)),
+        VisitFieldArg::Time => cell.text(seconds(visit.time)),
     }
 }
 

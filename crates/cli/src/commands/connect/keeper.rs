@@ -62,7 +62,7 @@ impl Keeper<'_> {
 
     fn take(&mut self, moment: &Moment) -> Result<()> {
         for visit in &moment.visits {
-            self.rows.add(|field| fields::value(visit, field))?;
+            self.rows.add(|field, cell| fields::put(visit, field, cell))?;
         }
         self.state = moment.state;
         Ok(())

@@ -1,44 +1,64 @@
 //! What is told of a question, or of a query.
 
+use std::fmt;
+
 use linerate::base::Timestamp;
-use linerate::dns::{Event, Outcome, Reply, type_name};
-use serde_json::{Value, json};
+use linerate::dns::{Event, Outcome, Reply, Zone, type_name};
 
 use crate::args::DnsFieldArg;
-use crate::commands::survey::seconds;
+use crate::commands::survey::{Cell, seconds};
 
-/// The value of a field.
-pub(super) fn value(event: &Event<'_>, field: DnsFieldArg) -> Value {
+/// Gives a field its value.
+pub(super) fn put(event: &Event<'_>, field: DnsFieldArg, cell: Cell<'_>) {
     let (reply, received) = match &event.outcome {
         Outcome::Reply(reply, time) => (Some(reply), Some(*time)),
         Outcome::Malformed(time) => (None, Some(*time)),
-        Outcome::Silence => (None, None),
+        Outcome::Silence | Outcome::Lost(_) => (None, None),
     };
+    let zone = event.route.map(|route| route.zone);
     match field {
-        DnsFieldArg::Name => json!(event.question.name().to_string()),
-        DnsFieldArg::Type => json!(type_name(event.question.rtype()).to_string()),
-        DnsFieldArg::Status => json!(status(event)),
-        DnsFieldArg::Answers => {
-            let answers = reply.map(|reply| reply.answers().map(|record| record.to_string()));
-            json!(answers.map(Iterator::collect::<Vec<_>>).unwrap_or_default())
+        DnsFieldArg::Name => cell.text(event.question.name()),
+        DnsFieldArg::Type => cell.text(type_name(event.question.rtype())),
+        DnsFieldArg::Status => put_status(event, cell),
+        DnsFieldArg::Answers => put_answers(event, reply, cell),
+        DnsFieldArg::Server => cell.text_if(event.server),
+        DnsFieldArg::Protocol => cell.text(if event.is_streamed { "tcp" } else { "udp" }),
+        DnsFieldArg::Attempt => cell.number(u64::from(event.attempt)),
+        DnsFieldArg::Authoritative => cell.flag(reply.map(Reply::is_authoritative)),
+        DnsFieldArg::Size => cell.number(reply.map(|reply| reply.size() as u64)),
+        DnsFieldArg::Sent => cell.text_if(event.sent.map(seconds)),
+        DnsFieldArg::Received => cell.text_if(received.map(seconds)),
+        DnsFieldArg::RttUs => cell.number(trip(event.sent, received)),
+        DnsFieldArg::Zone => cell.text_if(zone.map(Zone::name)),
+        DnsFieldArg::Depth => cell.number(zone.map(|zone| u64::from(zone.depth()))),
+        DnsFieldArg::Path => {
+            let way = zone.map(Zone::way).unwrap_or_default();
+            cell.list(
+                way.iter()
+                    .map(|(name, server)| fmt::from_fn(move |f| write!(f, "{name} {server}"))),
+            );
         }
-        DnsFieldArg::Server => json!(event.server.to_string()),
-        DnsFieldArg::Protocol => json!(if event.is_streamed { "tcp" } else { "udp" }),
-        DnsFieldArg::Attempt => json!(event.attempt),
-        DnsFieldArg::Authoritative => json!(reply.map(Reply::is_authoritative)),
-        DnsFieldArg::Size => json!(reply.map(Reply::size)),
-        DnsFieldArg::Sent => json!(event.sent.map(seconds)),
-        DnsFieldArg::Received => json!(received.map(seconds)),
-        DnsFieldArg::RttUs => json!(trip(event.sent, received)),
     }
 }
 
-fn status(event: &Event<'_>) -> String {
+/// The records, behind those of the zones that a walk left for another name's.
+fn put_answers(event: &Event<'_>, reply: Option<&Reply<'_>>, cell: Cell<'_>) {
+    let records = reply.into_iter().flat_map(Reply::answers);
+    let aliases = event.route.map_or(&[][..], |route| route.aliases);
+    if aliases.is_empty() {
+        return cell.list(records);
+    }
+    let records = records.map(|record| record.to_string());
+    cell.list(aliases.iter().cloned().chain(records));
+}
+
+fn put_status(event: &Event<'_>, cell: Cell<'_>) {
     match &event.outcome {
-        Outcome::Reply(reply, _) if reply.is_truncated() => "truncated".into(),
-        Outcome::Reply(reply, _) => reply.code().to_string(),
-        Outcome::Malformed(_) => "malformed".into(),
-        Outcome::Silence => "silent".into(),
+        Outcome::Reply(reply, _) if reply.is_truncated() => cell.text("truncated"),
+        Outcome::Reply(reply, _) => cell.text(reply.code()),
+        Outcome::Malformed(_) => cell.text("malformed"),
+        Outcome::Silence => cell.text("silent"),
+        Outcome::Lost(loss) => cell.text(loss.name()),
     }
 }
 

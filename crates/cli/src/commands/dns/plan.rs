@@ -1,5 +1,6 @@
 //! What the flags mean together.
 
+use std::collections::HashMap;
 use std::fs;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
@@ -7,12 +8,14 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use linerate::base::Timestamp;
 use linerate::capture::{self, Interrupt};
-use linerate::dns::{Asker, Candidates, Config, Limits, Manner, Streams};
+use linerate::dns::roots::ROOTS;
+use linerate::dns::{Asker, Config, Limits, Manner, Streams, Walker};
 use linerate::tcp::{self, Key};
 use linerate::transmit::pacing::Rate;
 use linerate::transmit::template::Surroundings;
 use linerate::transmit::{Blocklist, Outlet, sink};
 
+use super::whom::{Reach, Whom};
 use crate::args::DnsArgs;
 use crate::commands::survey;
 use crate::exit::usage;
@@ -21,6 +24,7 @@ use crate::output;
 /// Whom to ask, from where, and how.
 pub(super) struct Plan {
     servers: Vec<SocketAddr>,
+    blocked: Blocklist,
     outlet: Outlet,
     /// Ours, one of each family that there are servers of.
     sources: Vec<IpAddr>,
@@ -39,20 +43,28 @@ const LIFETIME: Duration = Duration::from_secs(10);
 impl Plan {
     pub(super) fn new(args: &DnsArgs) -> Result<Self> {
         let outlet = survey::outlet(&args.way)?;
-        let servers = servers(args, &survey::blocklist(&args.leave_out)?)?;
+        let blocked = survey::blocklist(&args.leave_out)?;
+        let mut servers = servers(args, &blocked)?;
+        if args.iterate {
+            // Walks go by the families that there are.
+            servers.retain(|server| source(args, &outlet, server.is_ipv4()).is_ok());
+        }
         let families = [true, false].into_iter();
         let families = families.filter(|v4| servers.iter().any(|server| server.is_ipv4() == *v4));
-        let sources =
+        let sources: Vec<_> =
             families.map(|is_ipv4| source(args, &outlet, is_ipv4)).collect::<Result<_>>()?;
+        if sources.is_empty() {
+            return Err(usage("there is no address of the root servers' families to ask from"));
+        }
         let limits = Limits {
             server: interval("--per-server", args.per_server)?,
             network: interval("--per-network", args.per_network)?,
         };
-        Ok(Self { servers, outlet, sources, limits })
+        Ok(Self { servers, blocked, outlet, sources, limits })
     }
 
     /// Who asks, and whom.
-    pub(super) fn asker(&self, args: &DnsArgs) -> Result<(Asker, Candidates)> {
+    pub(super) fn asker(&self, args: &DnsArgs) -> Result<(Asker, Whom)> {
         let (first, last) = args.way.source_ports;
         let mut asker = Asker::new(Config {
             mac: self.outlet.mac(),
@@ -60,7 +72,7 @@ impl Plan {
             ports: first..=last,
             key: survey::key(),
             manner: Manner {
-                recursion: !args.no_recursion,
+                recursion: !args.no_recursion && !args.iterate,
                 udp_size: (args.udp_size > 512).then_some(args.udp_size),
             },
             limits: self.limits,
@@ -69,11 +81,23 @@ impl Plan {
             window: args.window as usize,
             streams: !args.way.own.is_empty(),
         });
+        if args.iterate {
+            let families = [true, false]
+                .map(|is_ipv4| self.sources.iter().any(|source| source.is_ipv4() == is_ipv4));
+            let walker = Walker::new(self.servers.clone(), families, args.window as usize);
+            let reach = Reach {
+                outlet: self.outlet.clone(),
+                blocked: self.blocked.clone(),
+                families,
+                hops: HashMap::new(),
+            };
+            return Ok((asker, Whom::Walked(Box::new(walker), Box::new(reach))));
+        }
         let add = |server: &SocketAddr| -> Result<u32> {
             Ok(asker.server(*server, survey::next_hop(&self.outlet, server.ip())?))
         };
         let all = self.servers.iter().map(add).collect::<Result<_>>()?;
-        Ok((asker, all))
+        Ok((asker, Whom::Named(all)))
     }
 
     /// Who asks over TCP: from owned addresses only, as the host would end the connections of its own.
@@ -170,19 +194,14 @@ fn servers(args: &DnsArgs, blocked: &Blocklist) -> Result<Vec<SocketAddr>> {
         };
         servers.push(server.ok_or_else(refuse)?);
     }
-    if let Some(path) = &args.servers_file {
-        let name = path.display();
-        let text = fs::read_to_string(path).with_context(|| format!("read servers from {name}"))?;
-        for (number, line) in (1..).zip(text.lines()) {
-            let entry = line.split('#').next().unwrap_or_default().trim();
-            match server(entry) {
-                Some(server) => servers.push(server),
-                None if entry.is_empty() => {}
-                None => output::tell(format_args!(
-                    "{name}: line {number}: `{entry}` is no address: left out"
-                )),
-            }
+    match &args.servers_file {
+        Some(path) => {
+            let name = path.display();
+            let asked = || format!("read servers from {name}");
+            listed(&name.to_string(), &fs::read_to_string(path).with_context(asked)?, &mut servers);
         }
+        None if servers.is_empty() => listed("the root servers", ROOTS, &mut servers),
+        None => {}
     }
     let count = servers.len();
     servers.retain(|server| !blocked.has(server.ip()));
@@ -198,6 +217,20 @@ fn servers(args: &DnsArgs, blocked: &Blocklist) -> Result<Vec<SocketAddr>> {
         ));
     }
     Ok(servers)
+}
+
+/// Adds the servers of a list, one to a line.
+fn listed(name: &str, text: &str, servers: &mut Vec<SocketAddr>) {
+    for (number, line) in (1..).zip(text.lines()) {
+        let entry = line.split('#').next().unwrap_or_default().trim();
+        match server(entry) {
+            Some(server) => servers.push(server),
+            None if entry.is_empty() => {}
+            None => output::tell(format_args!(
+                "{name}: line {number}: `{entry}` is no address: left out"
+            )),
+        }
+    }
 }
 
 fn server(text: &str) -> Option<SocketAddr> {

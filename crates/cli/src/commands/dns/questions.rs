@@ -1,5 +1,6 @@
 //! What is asked: names as they come from the command line and a file, each with all types.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
@@ -17,19 +18,21 @@ use crate::output;
 const BATCH: usize = 4_096;
 const BATCHES: usize = 4;
 
-/// Names with the numbers of their lines, or why there are none.
-type Lines = io::Result<Vec<(u64, String)>>;
+/// The question for a name of the first type, or what is no name; with the number of its line, 0 on the command line.
+type Entry = (u64, Result<Question, String>);
+/// Some of them, or why there are none.
+type Lines = io::Result<Vec<Entry>>;
 
 /// Questions, numbered from 0.
 pub(super) struct Questions {
     types: Vec<u16>,
-    /// Those at hand, with the number of their lines; 0 from the command line.
-    names: std::vec::IntoIter<(u64, String)>,
+    /// Those at hand.
+    names: std::vec::IntoIter<Entry>,
     /// Those that a thread reads.
     file: Option<Receiver<Lines>>,
     source: String,
-    /// The name that has types left.
-    current: Option<(String, usize)>,
+    /// The name that has types left, from this one on.
+    current: Option<(Option<Question>, usize)>,
     next: u64,
 }
 
@@ -54,12 +57,13 @@ impl Questions {
                 .ok_or_else(|| usage(format!("--type: `{name}` is no type of records")))
         };
         let types = args.types.iter().map(number).collect::<Result<Vec<_>>>()?;
-        let names: Vec<_> = args.names.iter().map(|name| (0, name.clone())).collect();
+        let first = types[0];
+        let names: Vec<_> = args.names.iter().map(|name| (0, entry(name, first))).collect();
         let file = args.names_file.as_deref();
         Ok(Self {
             types,
             names: names.into_iter(),
-            file: file.map(read).transpose()?,
+            file: file.map(|path| read(path, first)).transpose()?,
             source: file.map_or_else(String::new, |file| file.display().to_string()),
             current: None,
             next: 0,
@@ -71,23 +75,23 @@ impl Questions {
     /// # Errors
     /// When the file cannot be read.
     pub(super) fn next(&mut self) -> Result<Next> {
-        let Some((name, index)) = self.current.take() else { return self.advance() };
+        let Some((question, index)) = self.current.take() else { return self.advance() };
         let number = self.next;
         self.next += 1;
-        let question = Question::new(&name, self.types[index]);
-        if index + 1 < self.types.len() {
-            self.current = Some((name, index + 1));
+        if let Some(rtype) = self.types.get(index + 1) {
+            let other = question.as_ref().map(|question| question.of_type(*rtype));
+            self.current = Some((other, index + 1));
         }
         Ok(question.map_or(Next::Nothing(number), |question| Next::Question(number, question)))
     }
 
     /// Finds another name.
     fn advance(&mut self) -> Result<Next> {
-        if let Some((line, name)) = self.names.next() {
-            if Question::new(&name, 1).is_none() {
-                self.complain(line, &name)?;
+        if let Some((line, entry)) = self.names.next() {
+            if let Err(text) = &entry {
+                self.complain(line, text)?;
             }
-            self.current = Some((name, 0));
+            self.current = Some((entry.ok(), 0));
             return self.next();
         }
         match self.file.as_ref().map(Receiver::try_recv) {
@@ -102,17 +106,24 @@ impl Questions {
     }
 
     /// What is no name on the command line is a slip; in a long list it is told and left out.
-    fn complain(&self, line: u64, name: &str) -> Result<()> {
+    fn complain(&self, line: u64, text: &str) -> Result<()> {
+        let hint =
+            if text.is_ascii() { "" } else { ": write it in ASCII, as IDNA has it (xn--...)" };
         if line == 0 {
-            return Err(usage(format!("`{name}` is no name")));
+            return Err(usage(format!("`{text}` is no name{hint}")));
         }
-        output::tell(format_args!("{}: line {line}: `{name}` is no name: left out", self.source));
+        let source = &self.source;
+        output::tell(format_args!("{source}: line {line}: `{text}` is no name{hint}: left out"));
         Ok(())
     }
 }
 
+fn entry(name: &str, rtype: u16) -> Result<Question, String> {
+    Question::new(name, rtype).ok_or_else(|| name.to_owned())
+}
+
 /// Has a thread read a file, or standard input, so that nobody waits for it.
-fn read(path: &Path) -> Result<Receiver<Lines>> {
+fn read(path: &Path, rtype: u16) -> Result<Receiver<Lines>> {
     let input: Box<dyn Read + Send> = match path.as_os_str() == "-" {
         true => Box::new(io::stdin()),
         false => {
@@ -121,19 +132,19 @@ fn read(path: &Path) -> Result<Receiver<Lines>> {
         }
     };
     let (give, take) = sync_channel(BATCHES);
-    let work = move || hand_over(BufReader::new(input), &give);
+    let work = move || hand_over(BufReader::new(input), rtype, &give);
     thread::Builder::new().name("names".into()).spawn(work).context("start a thread")?;
     Ok(take)
 }
 
 /// Hands lines over until there are no more, or nobody takes them: those that are at hand together.
-fn hand_over(mut input: BufReader<impl Read>, give: &SyncSender<Lines>) {
-    let mut names = Vec::new();
+fn hand_over(mut input: BufReader<impl Read>, rtype: u16, give: &SyncSender<Lines>) {
+    let (mut names, mut line) = (Vec::new(), Vec::new());
     for number in 1.. {
-        let mut line = Vec::new();
+        line.clear();
         match input.read_until(b'\n', &mut line) {
             Ok(0) => break,
-            Ok(_) => names.extend(name(&line).map(|name| (number, name))),
+            Ok(_) => names.extend(name(&line).map(|name| (number, entry(&name, rtype)))),
             // Whoever took them before has ended, or will hear of it.
             Err(error) => return drop(give.send(Err(error))),
         }
@@ -149,10 +160,10 @@ fn hand_over(mut input: BufReader<impl Read>, give: &SyncSender<Lines>) {
 }
 
 /// What a line says, without a comment.
-fn name(line: &[u8]) -> Option<String> {
-    let line = String::from_utf8_lossy(line);
-    let name = line.split('#').next().unwrap_or_default().trim();
-    (!name.is_empty()).then(|| name.to_owned())
+fn name(line: &[u8]) -> Option<Cow<'_, str>> {
+    let end = line.iter().position(|byte| *byte == b'#').unwrap_or(line.len());
+    let name = String::from_utf8_lossy(line[..end].trim_ascii());
+    (!name.is_empty()).then_some(name)
 }
 
 #[cfg(test)]
@@ -161,15 +172,18 @@ mod tests {
 
     fn all(text: &'static str) -> Vec<(u64, String)> {
         let (give, take) = sync_channel(100);
-        hand_over(BufReader::with_capacity(8, text.as_bytes()), &give);
+        hand_over(BufReader::with_capacity(8, text.as_bytes()), 1, &give);
         drop(give);
-        take.iter().flat_map(|names| names.expect("text")).collect()
+        let entries = take.iter().flat_map(|names| names.expect("text"));
+        let name =
+            |entry: Result<Question, _>| entry.map_or_else(|text| text, |q| q.name().to_string());
+        entries.map(|(line, entry)| (line, name(entry))).collect()
     }
 
     #[test]
     fn lines_are_names_with_their_numbers() {
-        let expected = [(1, "a.example"), (3, "b.example"), (4, "c")];
-        let found = all("a.example\n# none\n b.example # two\nc");
+        let expected = [(1, "a.example"), (3, "b.example"), (4, "b..c"), (5, "c")];
+        let found = all("a.example\n# none\n b.example # two\nb..c\nc");
         assert_eq!(found, expected.map(|(line, name)| (line, name.to_owned())));
         assert_eq!(all(""), []);
     }

@@ -22,7 +22,7 @@ pub(super) fn value(answer: &Answer, field: FieldArg) -> Value {
         FieldArg::Ttl => json!(answer.hop_limit),
         FieldArg::Size => json!(answer.size),
         FieldArg::RttUs => json!(answer.rtt.map(|rtt| rtt.as_micros() as u64)),
-        FieldArg::Time => json!(seconds(answer.time)),
+        FieldArg::Time => json!(seconds(answer.time).to_string()),
     }
 }
 

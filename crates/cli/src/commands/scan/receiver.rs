@@ -102,7 +102,7 @@ impl<'a> Receiver<'a> {
             }
             let is_new = self.shared.answered.lock().is_ok_and(|mut all| all.insert(answer.target));
             if is_new {
-                self.rows.add(value)?;
+                self.rows.add(|field, cell| cell.value(&value(field)))?;
             }
         }
         if let Some(sink) = &mut self.resets {

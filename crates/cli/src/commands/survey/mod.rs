@@ -1,6 +1,7 @@
 //! What all commands have in common that go through many targets: whom they leave out, from where they send, what they
 //! write and keep.
 
+mod cell;
 mod clock;
 mod hits;
 mod journal;
@@ -9,6 +10,7 @@ mod sieve;
 mod tempo;
 
 use std::collections::hash_map::RandomState;
+use std::fmt::{self, Display};
 use std::fs;
 use std::hash::{BuildHasher, Hasher};
 use std::net::IpAddr;
@@ -22,6 +24,7 @@ use linerate::transmit::pacing::Rate;
 use linerate::transmit::template::Surroundings;
 use linerate::transmit::{Backend, Blocklist, Outlet, sink};
 
+pub(super) use cell::Cell;
 pub(super) use clock::Clock;
 pub(super) use hits::Hits;
 pub(super) use journal::Journal;
@@ -177,6 +180,6 @@ pub(super) fn key() -> [u8; 16] {
 }
 
 /// A time as it is written: seconds since 1970, to the microsecond.
-pub(super) fn seconds(time: Timestamp) -> String {
-    format!("{}.{:06}", time.seconds(), time.subsec_nanos() / 1_000)
+pub(super) fn seconds(time: Timestamp) -> impl Display {
+    fmt::from_fn(move |f| write!(f, "{}.{:06}", time.seconds(), time.subsec_nanos() / 1_000))
 }

@@ -10,14 +10,19 @@ use clap::ValueEnum;
 use linerate::scan::Target;
 use serde_json::{Map, Value};
 
+use super::Cell;
 use crate::args::{RowsArg, RunArgs};
 
 /// Where it is written. `F` are the fields that there may be.
 pub(in super::super) struct Rows<F> {
     out: BufWriter<Box<dyn Write + Send>>,
-    format: RowsArg,
-    fields: Vec<F>,
+    form: Form<F>,
+    /// The line at hand, whose memory serves for all of them.
+    line: String,
 }
+
+/// Bytes that are written together.
+const BUFFER: usize = 1 << 16;
 
 impl<F: ValueEnum + Copy> Rows<F> {
     /// Opens the output, and tells what `read` makes of the lines that are there already, where a run goes on.
@@ -29,14 +34,13 @@ impl<F: ValueEnum + Copy> Rows<F> {
         fields: &[F],
         read: impl Fn(&Line) -> Option<T>,
     ) -> Result<(Self, Vec<T>)> {
-        let (format, fields) = (args.format, fields.to_vec());
         let (mut known, mut is_begun) = (Vec::new(), false);
         let out: Box<dyn Write + Send> = match &args.output {
             None => Box::new(io::stdout()),
             Some(path) if args.resume => {
                 let text = whole_lines(path)?;
                 is_begun = !text.is_empty();
-                known = lines(&text, format).iter().filter_map(read).collect();
+                known = lines(&text, args.format).iter().filter_map(read).collect();
                 let asked = || format!("go on with {}", path.display());
                 let file = OpenOptions::new().append(true).create(true).open(path);
                 let file = file.with_context(asked)?;
@@ -48,24 +52,28 @@ impl<F: ValueEnum + Copy> Rows<F> {
                 Box::new(File::create(path).with_context(|| format!("write {}", path.display()))?)
             }
         };
-        let mut rows = Self { out: BufWriter::new(out), format, fields };
-        if format == RowsArg::Csv && !is_begun {
-            rows.line(&rows.fields.iter().map(name).collect::<Vec<_>>().join(","))?;
+        let form = Form::new(args.format, fields);
+        let out = BufWriter::with_capacity(BUFFER, out);
+        let mut rows = Self { out, form, line: String::new() };
+        if args.format == RowsArg::Csv && !is_begun {
+            rows.line = fields.iter().map(name).collect::<Vec<_>>().join(",") + "\n";
+            rows.write()?;
         }
         Ok((rows, known))
     }
 
-    /// Writes a line of what `value` tells of each field.
+    /// Writes a line, of which `put` gives each field's cell its value.
     ///
     /// # Errors
     /// When it cannot be written.
-    pub(in super::super) fn add(&mut self, value: impl Fn(F) -> Value) -> Result<()> {
-        let line = line(self.format, &self.fields, value);
-        self.line(&line)
+    pub(in super::super) fn add(&mut self, put: impl Fn(F, Cell<'_>)) -> Result<()> {
+        self.line.clear();
+        self.form.fill(&mut self.line, put);
+        self.write()
     }
 
-    fn line(&mut self, line: &str) -> Result<()> {
-        writeln!(self.out, "{line}").context("write what was found")
+    fn write(&mut self) -> Result<()> {
+        self.out.write_all(self.line.as_bytes()).context("write what was found")
     }
 
     /// Makes everything visible.
@@ -83,33 +91,49 @@ pub(super) fn name<F: ValueEnum>(field: &F) -> String {
     value.map_or_else(String::new, |value| value.get_name().to_owned())
 }
 
-fn line<F: ValueEnum + Copy>(format: RowsArg, fields: &[F], value: impl Fn(F) -> Value) -> String {
-    let fields = fields.iter();
-    match format {
-        RowsArg::Csv => fields.map(|field| cell(&value(*field))).collect::<Vec<_>>().join(","),
-        RowsArg::Json => {
-            let object: Map<_, _> = fields.map(|field| (name(field), value(*field))).collect();
-            Value::Object(object).to_string()
+/// How a line is made up.
+struct Form<F> {
+    format: RowsArg,
+    /// The fields, each with what stands before its value.
+    columns: Vec<(String, F)>,
+    end: &'static str,
+}
+
+impl<F: ValueEnum + Copy> Form<F> {
+    fn new(format: RowsArg, fields: &[F]) -> Self {
+        let mut named: Vec<_> = fields.iter().map(|field| (name(field), *field)).collect();
+        if format == RowsArg::Json {
+            // An object has each of its members once, and ours has them by their names.
+            named.sort_by(|(one, _), (other, _)| one.cmp(other));
+            named.dedup_by(|(one, _), (other, _)| one == other);
         }
+        let column = |(place, (name, field))| match (format, place) {
+            (RowsArg::Csv, 0) => (String::new(), field),
+            (RowsArg::Csv, _) => (",".into(), field),
+            (RowsArg::Json, 0) => (format!("{{\"{name}\":"), field),
+            (RowsArg::Json, _) => (format!(",\"{name}\":"), field),
+        };
+        let columns = named.into_iter().enumerate().map(column).collect();
+        let end = if format == RowsArg::Json { "}\n" } else { "\n" };
+        Self { format, columns, end }
+    }
+
+    fn fill(&self, line: &mut String, put: impl Fn(F, Cell<'_>)) {
+        for (before, field) in &self.columns {
+            line.push_str(before);
+            put(*field, Cell::new(line, self.format));
+        }
+        line.push_str(self.end);
     }
 }
 
 /// Without quotes.
-fn bare(value: &Value) -> String {
+pub(super) fn bare(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
         Value::String(text) => text.clone(),
         Value::Array(values) => values.iter().map(bare).collect::<Vec<_>>().join("; "),
         other => other.to_string(),
-    }
-}
-
-/// In quotes where there has to be any (RFC 4180 2). No value has ends of lines.
-fn cell(value: &Value) -> String {
-    let text = bare(value);
-    match text.contains([',', '"']) {
-        true => format!("\"{}\"", text.replace('"', "\"\"")),
-        false => text,
     }
 }
 
@@ -180,7 +204,6 @@ fn lines(text: &str, format: RowsArg) -> Vec<Line> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
     enum Field {
@@ -189,20 +212,26 @@ mod tests {
         Address,
     }
 
+    fn line(format: RowsArg, fields: &[Field]) -> String {
+        let mut line = String::new();
+        Form::new(format, fields).fill(&mut line, |field, cell| match field {
+            Field::Class => cell.null(),
+            Field::Port => cell.number(80),
+            Field::Address => cell.text("192.0.2.7"),
+        });
+        line
+    }
+
     #[test]
     fn lines_read_back_whatever_the_form() {
         let fields = [Field::Class, Field::Port, Field::Address];
-        let value = |field| match field {
-            Field::Class => Value::Null,
-            Field::Port => json!(80),
-            Field::Address => json!("192.0.2.7"),
-        };
         let expected = Target { address: "192.0.2.7".parse().unwrap(), port: 80 };
-        let csv = line(RowsArg::Csv, &fields, value);
-        assert_eq!(csv, ",80,192.0.2.7");
-        let json = line(RowsArg::Json, &fields, value);
+        let csv = line(RowsArg::Csv, &fields);
+        assert_eq!(csv, ",80,192.0.2.7\n");
+        let json = line(RowsArg::Json, &[fields, fields].concat());
+        assert_eq!(json, "{\"address\":\"192.0.2.7\",\"class\":null,\"port\":80}\n");
         for (format, text) in
-            [(RowsArg::Csv, format!("class,port,address\n{csv}\n")), (RowsArg::Json, json + "\n")]
+            [(RowsArg::Csv, format!("class,port,address\n{csv}")), (RowsArg::Json, json)]
         {
             let found: Vec<_> = lines(&text, format).iter().filter_map(target).collect();
             assert_eq!(found, [expected], "{format:?}");
@@ -212,7 +241,10 @@ mod tests {
     #[test]
     fn commas_and_quotes_read_back() {
         for text in ["plain", "a,b", "say \"a,b\"", "\"", ""] {
-            let line = format!("{},{}", cell(&json!(text)), cell(&json!([1, "x"])));
+            let mut line = String::new();
+            Cell::new(&mut line, RowsArg::Csv).text(text);
+            line.push(',');
+            Cell::new(&mut line, RowsArg::Csv).list(["1", "x"].iter());
             assert_eq!(cells(&line), [text, "1; x"], "{line}");
         }
     }
