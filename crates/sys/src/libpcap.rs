@@ -10,6 +10,7 @@ mod compile;
 mod handle;
 mod program;
 mod savefile;
+mod saving;
 mod send;
 mod symbols;
 
@@ -20,6 +21,7 @@ use linerate_base::Result;
 
 pub use compile::Interface;
 pub use program::Program;
+pub use saving::Saving;
 pub use send::SendQueue;
 use symbols::Symbols;
 
@@ -130,6 +132,25 @@ mod tests {
         };
         let program = loopback.compile("vlan 7", &ETHERNET).expect("compiled");
         assert!(program.listing().contains("[vlanp]"), "{}", program.listing());
+    }
+
+    #[test]
+    fn it_captures_to_a_savefile() {
+        let Some(libpcap) = libpcap() else { return };
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        libpcap.save("no such interface", 1 << 20, file.path()).map(drop).expect_err("not there");
+        let Ok(mut saving) = libpcap.save("lo", 1 << 20, file.path()) else {
+            assert_ne!(crate::process::effective_user(), 0, "root may open it");
+            return;
+        };
+        let socket = std::net::UdpSocket::bind("127.0.0.1:0").expect("a socket");
+        let mut taken = 0;
+        while taken < 5 {
+            socket.send_to(b"packet", socket.local_addr().unwrap()).expect("sent");
+            taken += saving.take().expect("captured");
+        }
+        drop(saving);
+        assert_eq!(libpcap.count(file.path(), None).expect("counted"), taken);
     }
 
     #[test]

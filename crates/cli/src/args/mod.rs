@@ -11,6 +11,7 @@ mod doctor;
 mod filter;
 mod interfaces;
 mod language;
+mod libpcap;
 mod mirror;
 mod outlet;
 mod print;
@@ -33,6 +34,7 @@ pub(crate) use doctor::DoctorArgs;
 pub(crate) use filter::FilterArgs;
 pub(crate) use interfaces::InterfacesArgs;
 pub(crate) use language::LanguageArgs;
+pub(crate) use libpcap::LibpcapArgs;
 pub(crate) use mirror::{EndingArg, MirrorArgs};
 pub(crate) use outlet::OutletArgs;
 pub(crate) use print::PrintArgs;
@@ -91,6 +93,8 @@ pub(crate) enum Command {
     Demo(DemoArgs),
     Bench(BenchArgs),
     LibpcapSends(LibpcapSendsArgs),
+    #[command(hide = true)]
+    Libpcap(LibpcapArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
 }

@@ -8,6 +8,7 @@ mod doctor;
 mod documents;
 mod filter;
 mod interfaces;
+mod libpcap;
 pub(crate) mod mirror;
 mod profile;
 mod read;
@@ -48,6 +49,7 @@ pub(crate) fn run(command: Command) -> Result<Outcome> {
         Command::Demo(_) => demo::run(),
         Command::Bench(args) => bench::run(&args),
         Command::LibpcapSends(args) => bench::pcap::sending::child(&args),
+        Command::Libpcap(args) => libpcap::run(&args),
         Command::Completions(args) => documents::completions(&args),
         Command::Man(args) => documents::man(&args),
     }

@@ -90,6 +90,7 @@ fn what_no_bench_has_is_refused_before_anything_is_measured() {
         ("disk", "linerate exclusive"),
         ("tcp", "mirror"),
         ("profile", "timestamps"),
+        ("pcap", "capture"),
         ("paper", "P2.test3"),
     ] {
         let done = linerate(["bench", bench, "--only", some, "--only", "nobody"]);
@@ -181,4 +182,12 @@ fn open_connections_crawls_and_the_hosts_own_tcp_are_measured() {
         assert!(value("TCP beside it", subject) > 0.0);
     }
     assert_eq!(rows.len(), 6);
+}
+
+#[test]
+fn the_reader_by_libpcap_says_what_it_was_refused() {
+    let done = linerate(["libpcap", "-i", "no-such-link", "-w", "/dev/null"]);
+    assert_eq!(done.code(), 1, "{done:?}");
+    let (missing, refused) = ("load libpcap", "capture on no-such-link by libpcap into /dev/null");
+    assert!(done.stderr.contains(missing) || done.stderr.contains(refused), "{done:?}");
 }

@@ -12,7 +12,7 @@ pub(super) struct Handle {
 }
 
 /// Room for an error message, `PCAP_ERRBUF_SIZE`.
-const ERROR_SIZE: usize = 256;
+pub(super) const ERROR_SIZE: usize = 256;
 
 impl Handle {
     /// A handle without a device, for compiling.
@@ -85,7 +85,7 @@ impl Drop for Handle {
 }
 
 /// The message in a buffer that libpcap wrote, which ends at its first NUL.
-fn message(buffer: &[u8]) -> String {
+pub(super) fn message(buffer: &[u8]) -> String {
     let text = CStr::from_bytes_until_nul(buffer).unwrap_or_default();
     text.to_string_lossy().into_owned()
 }

@@ -28,6 +28,12 @@ pub(super) struct PacketHeader {
     pub(super) length: u32,
 }
 
+/// `pcap_dumper_t`.
+pub(super) enum Dumper {}
+
+/// `pcap_handler`.
+pub(super) type Handler = unsafe extern "C" fn(*mut c_uchar, *const PacketHeader, *const c_uchar);
+
 macro_rules! symbols {
     ($(#[$note:meta])* $table:ident: $($name:ident($($argument:ty),*) $(-> $result:ty)?;)*) => {
         $(#[$note])*
@@ -88,6 +94,22 @@ pub(super) struct RawQueue {
     pub(super) room: c_uint,
     pub(super) length: c_uint,
     pub(super) buffer: *mut c_char,
+}
+
+symbols! {
+    /// The same of what a capture into a savefile takes.
+    SavingSymbols:
+    pcap_create(*const c_char, *mut c_char) -> *mut PcapT;
+    pcap_set_snaplen(*mut PcapT, c_int) -> c_int;
+    pcap_set_timeout(*mut PcapT, c_int) -> c_int;
+    pcap_set_buffer_size(*mut PcapT, c_int) -> c_int;
+    pcap_activate(*mut PcapT) -> c_int;
+    pcap_setnonblock(*mut PcapT, c_int, *mut c_char) -> c_int;
+    pcap_get_selectable_fd(*mut PcapT) -> c_int;
+    pcap_dispatch(*mut PcapT, c_int, Handler, *mut c_uchar) -> c_int;
+    pcap_dump_open(*mut PcapT, *const c_char) -> *mut Dumper;
+    pcap_dump(*mut c_uchar, *const PacketHeader, *const c_uchar);
+    pcap_dump_close(*mut Dumper);
 }
 
 symbols! {

@@ -3,6 +3,8 @@
 use std::ffi::OsString;
 use std::time::Duration;
 
+use linerate::sys::libpcap::Libpcap;
+
 use super::INTERFACE;
 use crate::bench::peer::version;
 
@@ -158,6 +160,23 @@ pub(in crate::bench) fn ours(
         passes,
     };
     Subject { name: name.into(), kind: Kind::Capture(capture) }
+}
+
+/// The installed libpcap by a reader that does nothing else (`linerate libpcap`); `None` where there is none.
+pub(in crate::bench) fn libpcap(name: &str, buffer: u64, file: &str) -> Option<Subject> {
+    Libpcap::load().ok()?;
+    let program = std::env::current_exe().unwrap_or_else(|_| "linerate".into());
+    let buffer = format!("{buffer}M");
+    let mut line = vec![program.into_os_string()];
+    line.extend(["libpcap", "-i", INTERFACE, "-B", &buffer, "-w", file].map(Into::into));
+    let capture = Capture {
+        line,
+        ready: "listening on",
+        nap: Duration::from_millis(300),
+        count: Count::Before(" packets captured"),
+        passes: true,
+    };
+    Some(Subject { name: name.into(), kind: Kind::Capture(capture) })
 }
 
 /// With a buffer of `buffer` MiB.

@@ -7,7 +7,7 @@ use super::{Conditions, figures};
 use crate::bench::capture::can_begin;
 use crate::bench::capture::measure::{Effort, all};
 use crate::bench::capture::stage::Stage;
-use crate::bench::capture::subject::{Subject, ours, tcpdump_with};
+use crate::bench::capture::subject::{Subject, libpcap, ours};
 use crate::bench::progress::Progress;
 use crate::bench::row::{Row, compare};
 use crate::bench::runner::Samples;
@@ -23,13 +23,12 @@ pub(super) const BUFFER: u64 = 32;
 /// Bytes of preamble, check sequence and gap.
 const AROUND: f64 = 24.0;
 
-pub(super) const LIBPCAP: &str = "tcpdump";
+pub(super) const LIBPCAP: &str = "libpcap";
 
-/// A socket, libpcap as tcpdump uses it, and the tap.
+/// A socket, the installed libpcap, and the tap.
 pub(super) fn subjects() -> Vec<Subject> {
     let own = |backend| ours(backend, &["--backend", backend], true, BUFFER, "/dev/null");
-    let libpcap = tcpdump_with(BUFFER, &[], "/dev/null");
-    let libpcap = libpcap.map(|subject| Subject { name: LIBPCAP.into(), ..subject });
+    let libpcap = libpcap(LIBPCAP, BUFFER, "/dev/null");
     [Some(own("socket")), libpcap, Some(own("tap"))].into_iter().flatten().collect()
 }
 
@@ -49,7 +48,8 @@ pub(super) fn run(conditions: &Conditions) -> Result<Findings> {
     rows.extend(throughput);
     Findings::of(EXPERIMENT, rows, &figures::APPROACHES)
         .remark(
-            "libpcap is the installed one, as tcpdump uses it; all write a savefile to /dev/null and have 32 MiB of buffer, of which the tap has one core's share. The \
+            "libpcap is the installed one, read by a program that does nothing but save (pcap_dispatch with pcap_dump); all write a savefile to \
+             /dev/null and have 32 MiB of buffer, of which the tap has one core's share. The \
              throughput is that on a wire, with preamble, check sequence and gap. Where no rate failed, the sender came to its \
              own limit.",
         )

@@ -214,16 +214,16 @@ const fn connections(
 /// P4, tables 1 and 2, in packets; frames are told without their check sequence of four bytes.
 pub(super) const APPROACHES: [Figure; 12] = [
     figure("60 B, no loss up to", "socket", "PF_PACKET", 215_516.0, "packets/s", 132_979.0),
-    figure("60 B, no loss up to", "tcpdump", "libpcap", 132_979.0, "packets/s", 132_979.0),
+    figure("60 B, no loss up to", "libpcap", "libpcap", 132_979.0, "packets/s", 132_979.0),
     figure("60 B, no loss up to", "tap", "zero-copy", 947_252.0, "packets/s", 132_979.0),
     figure("396 B, no loss up to", "socket", "PF_PACKET", 123_032.0, "packets/s", 121_596.0),
-    figure("396 B, no loss up to", "tcpdump", "libpcap", 121_596.0, "packets/s", 121_596.0),
+    figure("396 B, no loss up to", "libpcap", "libpcap", 121_596.0, "packets/s", 121_596.0),
     figure("396 B, no loss up to", "tap", "zero-copy", 286_754.0, "packets/s", 121_596.0),
     figure("596 B, no loss up to", "socket", "PF_PACKET", 102_460.0, "packets/s", 92_455.0),
-    figure("596 B, no loss up to", "tcpdump", "libpcap", 92_455.0, "packets/s", 92_455.0),
+    figure("596 B, no loss up to", "libpcap", "libpcap", 92_455.0, "packets/s", 92_455.0),
     figure("596 B, no loss up to", "tap", "zero-copy", 195_658.0, "packets/s", 92_455.0),
     figure("1496 B, no loss up to", "socket", "PF_PACKET", 72_805.0, "packets/s", 70_384.0),
-    figure("1496 B, no loss up to", "tcpdump", "libpcap", 70_384.0, "packets/s", 70_384.0),
+    figure("1496 B, no loss up to", "libpcap", "libpcap", 70_384.0, "packets/s", 70_384.0),
     figure("1496 B, no loss up to", "tap", "zero-copy", 81_158.0, "packets/s", 70_384.0),
 ];
 
@@ -231,7 +231,7 @@ pub(super) const APPROACHES: [Figure; 12] = [
 pub(super) const PROCESSES: [Figure; 2] = [
     figure(
         "60 B, no loss up to",
-        "tcpdump, 1",
+        "libpcap, 1",
         "libpcap, 1 process",
         130_000.0,
         "packets/s",
@@ -239,7 +239,7 @@ pub(super) const PROCESSES: [Figure; 2] = [
     ),
     figure(
         "60 B, no loss up to",
-        "tcpdump, 2",
+        "libpcap, 2",
         "libpcap, 2 processes",
         70_000.0,
         "packets/s",

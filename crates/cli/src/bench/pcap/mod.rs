@@ -31,6 +31,7 @@ const PARTS: [(&str, Part); 5] = [
 ];
 
 pub(super) fn run(args: &BenchArgs) -> Result<Vec<Row>> {
+    args.check_only(PARTS.map(|(name, _)| name))?;
     let libraries = Libraries::find()?;
     let mut rows = Vec::new();
     for (name, part) in PARTS {
