@@ -1,9 +1,11 @@
 //! Probes that are made beforehand, but for what differs from target to target.
 
 use std::net::IpAddr;
+use std::ops::Range;
 
 use etherparse::IpNumber;
 use linerate_tcp::frame::{ETHERNET, IPV4, IPV6, Path};
+use linerate_transmit::sink::Alike;
 
 /// A frame in which all that is to vary is zero. Its checksums are sums, so those of a probe are the form's with what varies
 /// added (RFC 1071 2, RFC 1624 3).
@@ -21,7 +23,7 @@ pub(crate) struct Form {
 }
 
 impl Form {
-    /// A frame from the path's source to whomever: its destination is not looked at. `payload` is what follows the IP
+    /// A frame from the path's source to whomever: its destination and next hop are not looked at. `payload` is what follows the IP
     /// header, with its checksum at `checksum`.
     pub(crate) fn new(path: &Path, protocol: IpNumber, payload: &[u8], checksum: usize) -> Self {
         let unspecified: IpAddr = match path.source {
@@ -45,15 +47,29 @@ impl Form {
         self.frame.len()
     }
 
-    /// Writes the frame to this destination to `slot`, with what `vary` puts into its payload, and returns its length.
+    /// What all frames have in common whose payloads vary at these places.
+    pub(crate) fn alike(&self, varying: impl Iterator<Item = Range<usize>>) -> Alike {
+        let bytes = |at: usize, length: usize| at..at + length;
+        let head = match self.payload - ETHERNET {
+            IPV4 => vec![bytes(ETHERNET + 10, 2), bytes(ETHERNET + IPV4 - 4, 4)],
+            _ => vec![bytes(ETHERNET + IPV6 - 16, 16)],
+        };
+        let inner = varying.map(|range| bytes(self.payload + range.start, range.len()));
+        let all = head.into_iter().chain([bytes(0, 6), bytes(self.checksum, 2)]).chain(inner);
+        Alike::new(self.frame.clone(), all.collect())
+    }
+
+    /// Writes the frame to this destination, by whom has the hardware address `hop`, to `slot`, with what `vary` puts into its payload, and returns its length.
     pub(crate) fn fill(
         &self,
         slot: &mut [u8],
+        hop: [u8; 6],
         destination: IpAddr,
         vary: impl FnOnce(&mut Pen<'_>),
     ) -> usize {
         let slot = &mut slot[..self.frame.len()];
         slot.copy_from_slice(&self.frame);
+        slot[..6].copy_from_slice(&hop);
         let (ip, payload) = slot.split_at_mut(self.payload);
         let mut head = Pen { bytes: &mut ip[ETHERNET..], sum: 0 };
         match destination {

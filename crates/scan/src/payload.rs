@@ -1,5 +1,7 @@
 //! What datagrams say.
 
+use std::ops::Range;
+
 use linerate_base::{Error, ErrorKind, Result};
 use linerate_tcp::Mac;
 
@@ -77,6 +79,15 @@ impl Payload {
         }
     }
 
+    /// Where the MAC is in it.
+    pub(crate) fn signed(&self) -> Option<Range<usize>> {
+        match self {
+            Self::Bytes(_) => None,
+            Self::Dns(_) => Some(0..2),
+            Self::Ntp => Some(NTP_STAMP..NTP_STAMP + 8),
+        }
+    }
+
     /// True when `reply` may answer it to the target with this MAC.
     pub(crate) fn is_answered_by(&self, mac: Mac, reply: &[u8]) -> bool {
         match self {
@@ -135,7 +146,7 @@ mod tests {
         let payload = Payload::parse(text).unwrap();
         let form = Form::new(&path, IpNumber::UDP, &[vec![0; 8], payload.unsigned()].concat(), 6);
         let mut slot = vec![0xee; form.length()];
-        form.fill(&mut slot, path.destination, |pen| payload.sign(MAC, pen, 8));
+        form.fill(&mut slot, path.next_hop, path.destination, |pen| payload.sign(MAC, pen, 8));
         slot.split_off(path.overhead() + 8)
     }
 

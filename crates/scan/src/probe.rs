@@ -11,6 +11,7 @@ use linerate_tcp::frame::{Packet, Path};
 use linerate_tcp::quote::Quoted;
 use linerate_tcp::segment::{Control, Header, Options, Segment, Timestamps};
 use linerate_tcp::{Flow, Key, Mac, Seq};
+use linerate_transmit::sink::Alike;
 
 use crate::form::Form;
 use crate::{Answer, Class, Payload, Target};
@@ -28,31 +29,25 @@ pub enum Kind {
     Echo(String),
 }
 
-/// Where probes are from, and whom they go by.
+/// Where probes are from.
 #[derive(Clone, Copy, Debug)]
 pub struct Origin {
     /// The hardware address that frames are from.
     pub mac: [u8; 6],
-    /// The address and the next hop of those by IPv4.
-    pub ipv4: Option<(Ipv4Addr, [u8; 6])>,
-    /// The address and the next hop of those by IPv6.
-    pub ipv6: Option<(Ipv6Addr, [u8; 6])>,
+    /// The address of those by IPv4.
+    pub ipv4: Option<Ipv4Addr>,
+    /// The address of those by IPv6.
+    pub ipv6: Option<Ipv6Addr>,
 }
 
 impl Origin {
-    fn ipv4(&self) -> Option<Path> {
-        let (address, next_hop) = self.ipv4?;
-        Some(self.path(address.into(), next_hop))
-    }
-
-    fn ipv6(&self) -> Option<Path> {
-        let (address, next_hop) = self.ipv6?;
-        Some(self.path(address.into(), next_hop))
-    }
-
-    /// To whomever.
-    fn path(&self, source: IpAddr, next_hop: [u8; 6]) -> Path {
-        Path { mac: self.mac, next_hop, source, destination: source }
+    /// Of IPv4 and of IPv6, to whomever.
+    fn paths(&self) -> [Option<Path>; 2] {
+        let sources = [self.ipv4.map(IpAddr::from), self.ipv6.map(IpAddr::from)];
+        sources.map(|source| {
+            let source = source?;
+            Some(Path { mac: self.mac, next_hop: [0; 6], source, destination: source })
+        })
     }
 }
 
@@ -86,8 +81,7 @@ impl Prober {
     /// Answers whose checksum their sender's kernel left to a card, as they are on virtual wires, it takes: the MAC tells
     /// whether they are answers.
     pub fn new(kind: Kind, origin: Origin, ports: RangeInclusive<u16>, key: [u8; 16]) -> Self {
-        let ways = [origin.ipv4(), origin.ipv6()];
-        let forms = ways.map(|path| path.map(|path| form(&kind, &path)));
+        let forms = origin.paths().map(|path| path.map(|path| form(&kind, &path)));
         Self { kind, origin, ports, key: Key::new(key), forms }
     }
 
@@ -97,16 +91,17 @@ impl Prober {
         forms.max().unwrap_or_default().max(LONGEST_RESET)
     }
 
-    /// Writes the probe of a target, sent `now`, to `slot`, and returns the frame's length.
+    /// Writes the probe of a target, sent `now` by whom has the hardware address `hop`, to `slot`, and returns the frame's
+    /// length.
     ///
     /// # Panics
     /// When it has no address of the target's family, or `slot` has less than [`longest`](Self::longest) bytes.
-    pub fn write(&self, target: Target, now: Timestamp, slot: &mut [u8]) -> usize {
+    pub fn write(&self, target: Target, hop: [u8; 6], now: Timestamp, slot: &mut [u8]) -> usize {
         let form = self.forms[usize::from(target.address.is_ipv6())].as_ref();
         let way = form.zip(self.source(target.address));
         let (form, source) = way.expect("an address of the target's family");
         let (flow, mac) = self.flow(source, target);
-        form.fill(slot, target.address, |pen| {
+        form.fill(slot, hop, target.address, |pen| {
             if !matches!(self.kind, Kind::Echo(_)) {
                 pen.put(0, flow.local.port().to_be_bytes());
                 pen.put(2, flow.remote.port().to_be_bytes());
@@ -128,6 +123,23 @@ impl Prober {
                 }
             }
         })
+    }
+
+    /// What all probes have in common, where all targets are of one family.
+    pub fn alike(&self) -> Option<Alike> {
+        let (first, more) = match &self.kind {
+            Kind::Syn => (0..8, Some(STAMP..STAMP + 4)),
+            Kind::Ack => (0..12, None),
+            Kind::Udp(payload) => {
+                (0..4, payload.signed().map(|mac| HEAD + mac.start..HEAD + mac.end))
+            }
+            Kind::Echo(_) => (4..16, None),
+        };
+        let varying = [first].into_iter().chain(more);
+        match &self.forms {
+            [Some(form), None] | [None, Some(form)] => Some(form.alike(varying)),
+            _ => None,
+        }
     }
 
     /// What a frame that came at `time` says, if it answers a probe.
@@ -271,8 +283,8 @@ impl Prober {
     /// Our address of the same family.
     fn source(&self, of: IpAddr) -> Option<IpAddr> {
         match of {
-            IpAddr::V4(_) => self.origin.ipv4.map(|(address, _)| address.into()),
-            IpAddr::V6(_) => self.origin.ipv6.map(|(address, _)| address.into()),
+            IpAddr::V4(_) => self.origin.ipv4.map(IpAddr::from),
+            IpAddr::V6(_) => self.origin.ipv6.map(IpAddr::from),
         }
     }
 }
@@ -350,14 +362,15 @@ mod tests {
     fn prober(kind: Kind) -> Prober {
         let origin = Origin {
             mac: [2; 6],
-            ipv4: Some(("10.0.0.1".parse().unwrap(), [4; 6])),
-            ipv6: Some(("fd00::1".parse().unwrap(), [4; 6])),
+            ipv4: Some("10.0.0.1".parse().unwrap()),
+            ipv6: Some("fd00::1".parse().unwrap()),
         };
         Prober::new(kind, origin, 61_000..=61_999, [3; 16])
     }
 
     /// Bytes of the longest frame.
     const LONGEST: usize = 1_514;
+    const HOP: [u8; 6] = [4; 6];
 
     fn kinds() -> [Kind; 5] {
         let udp = |text: &str| Kind::Udp(Payload::parse(text).unwrap());
@@ -372,7 +385,7 @@ mod tests {
 
     fn probe(prober: &Prober, target: Target) -> Vec<u8> {
         let mut slot = vec![0xee; prober.longest()];
-        let length = prober.write(target, Timestamp::from_parts(9, 0), &mut slot);
+        let length = prober.write(target, HOP, Timestamp::from_parts(9, 0), &mut slot);
         slot.truncate(length);
         slot
     }
@@ -508,16 +521,43 @@ mod tests {
             };
             let mut slot = vec![0xee; prober.longest()];
             let time = Timestamp::from_parts(seconds, 1_000);
-            let length = prober.write(Target { address, port }, time, &mut slot);
+            let length = prober.write(Target { address, port }, HOP, time, &mut slot);
             let packet = Packet::parse(&slot[..length]).expect("a packet");
             prop_assert_eq!(packet.destination, address);
             prop_assert!(is_sound(&packet), "{:?}", packet);
+            prop_assert_eq!(&slot[..6], HOP);
             if packet.protocol == IpNumber::TCP {
                 let segment = Segment::parse(&packet, false).expect("a segment");
                 prop_assert_eq!(segment.flow.local.port(), port);
                 let stamp = segment.header.options.timestamps.map(|stamps| stamps.value);
                 prop_assert_eq!(stamp, (prober.kind == Kind::Syn).then(|| micros(time)));
             }
+        }
+
+        #[test]
+        fn probes_are_alike_but_for_what_is_said_to_vary(
+            kind in 0..6_usize, address: u128, six: bool, port: u16, seconds in 0_i64..1 << 32,
+        ) {
+            let kind = match kind {
+                5 => Kind::Udp(Payload::Ntp),
+                kind => kinds()[kind].clone(),
+            };
+            let both = prober(kind.clone());
+            prop_assert_eq!(both.alike(), None);
+            let origin = match six {
+                true => Origin { ipv4: None, ..both.origin },
+                false => Origin { ipv6: None, ..both.origin },
+            };
+            let prober = Prober::new(kind, origin, 61_000..=61_999, [3; 16]);
+            let address: IpAddr = match six {
+                true => Ipv6Addr::from_bits(address).into(),
+                false => Ipv4Addr::from_bits(address as u32).into(),
+            };
+            let mut slot = vec![0xee; prober.longest()];
+            let time = Timestamp::from_parts(seconds, 1_000);
+            let length = prober.write(Target { address, port }, HOP, time, &mut slot);
+            let alike = prober.alike().expect("one family");
+            prop_assert!(alike.has(&slot[..length]), "{:?}", slot);
         }
 
         #[test]

@@ -126,6 +126,11 @@ impl Targets {
         }
     }
 
+    /// All addresses of IPv4 and of IPv6, in order.
+    pub fn addresses(&self) -> [&[Span]; 2] {
+        [self.ipv4.spans(), self.ipv6.spans()]
+    }
+
     /// An address of each family that there are targets of: IPv4, IPv6.
     pub fn examples(&self) -> (Option<Ipv4Addr>, Option<Ipv6Addr>) {
         let first = |space: &Space| (space.count() > 0).then(|| space.at(0));

@@ -110,6 +110,21 @@ mod tests {
     }
 
     #[test]
+    fn what_was_held_before_a_new_beginning_holds_nothing() {
+        let mut trail = Trail::new(at(0), 5);
+        let old = trail.hold(at(0));
+        trail.again(at(1_000));
+        let new = trail.hold(at(1_000));
+        trail.release(old);
+        trail.advance(at(9_000), 90);
+        trail.advance(at(19_000), 91);
+        assert_eq!(trail.position(), 0, "the new one holds it");
+        trail.release(new);
+        trail.advance(at(29_000), 92);
+        assert_eq!(trail.position(), 91);
+    }
+
+    #[test]
     fn without_visits_the_position_is_a_second_behind() {
         let mut trail = Trail::new(at(0), 0);
         for millis in 0..3_000 {

@@ -29,6 +29,8 @@ pub struct Walk {
     caps: Caps,
     /// Put off, with the stretches that they hold.
     put_off: VecDeque<(Target, Hold)>,
+    /// The next target is a new one, if there is any.
+    is_turn_of_new: bool,
     found: Option<Found>,
     /// With caps: those that may answer, what they hold, and until when.
     asked: HashMap<Target, Hold>,
@@ -58,6 +60,7 @@ impl Walk {
             answered: None,
             caps,
             put_off: VecDeque::new(),
+            is_turn_of_new: false,
             found: None,
             asked: HashMap::new(),
             ends: VecDeque::new(),
@@ -113,12 +116,30 @@ impl Walk {
         found.queue.extend(silent);
     }
 
+    /// The target that [`next`](Self::next) just gave cannot be visited yet, and comes again later.
+    pub fn put_off(&mut self, target: Target, now: Timestamp) {
+        let hold = match self.asked.remove(&target) {
+            Some(hold) => {
+                self.ends.pop_back();
+                self.caps.leave(target.address);
+                hold
+            }
+            None => self.trail.hold(now),
+        };
+        self.put_off.push_back((target, hold));
+    }
+
     /// The next target; `None` where there is none, or none that may be visited at the moment.
     pub fn next(&mut self, now: Timestamp) -> Option<Target> {
-        if !self.caps.are_set() {
+        if !self.caps.are_set() && self.put_off.is_empty() {
             return self.take();
         }
-        let (target, hold) = self.take_put_off().or_else(|| self.take_capped(now))?;
+        // Those put off and new ones take turns: the former may have to wait for long.
+        self.is_turn_of_new = !self.is_turn_of_new;
+        let (target, hold) = match self.is_turn_of_new {
+            true => self.take_capped(now).or_else(|| self.take_put_off())?,
+            false => self.take_put_off().or_else(|| self.take_capped(now))?,
+        };
         self.asked.insert(target, hold);
         self.ends.push_back((now + UNDER_WAY, target));
         Some(target)
@@ -311,6 +332,35 @@ mod tests {
         assert_eq!(format!("{:?}", walk.caps), format!("{caps:?}"), "nobody is counted any more");
         walk.advance(at(2_009));
         assert_eq!(walk.settled(), walk.position());
+    }
+
+    #[test]
+    fn who_is_put_off_comes_again_and_holds_the_position() {
+        for caps in [Caps::default(), Caps::new(None, Some(2_000))] {
+            let mut walk = walk(caps);
+            let first = walk.next(at(0)).unwrap();
+            walk.put_off(first, at(0));
+            let mut others = HashSet::new();
+            for second in 1..4 {
+                let now = at(1_000 * second);
+                walk.advance(now);
+                while walk.left() > 1 {
+                    match walk.next(now).unwrap() {
+                        target if target == first => walk.put_off(first, now),
+                        target => assert!(others.insert(target)),
+                    }
+                }
+                assert_eq!((others.len(), walk.settled(), walk.is_done()), (1_023, 0, false));
+            }
+            walk.advance(at(4_000));
+            assert_eq!((walk.next(at(4_000)), walk.next(at(4_000))), (Some(first), None));
+            assert!(walk.is_done());
+            walk.advance(at(4_999));
+            assert_eq!(walk.settled(), 0, "it may answer yet");
+            walk.advance(at(6_000));
+            assert_eq!(walk.settled(), 1_024);
+            assert!(walk.ends.is_empty() && walk.asked.is_empty());
+        }
     }
 
     #[test]

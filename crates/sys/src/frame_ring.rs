@@ -2,7 +2,8 @@
 //!
 //! It is the one element of an array map. The first page holds counts, each side's on cache lines of its own
 //! ([`layout`]); slots of one size follow, each with a frame's length before its bytes, so that a short frame is one
-//! cache line. One producer, one consumer, no lock: the producer publishes frames by adding to the count at
+//! cache line. (Or with what differs from frame to frame, where all are alike: several to a line.) One producer, one
+//! consumer, no lock: the producer publishes frames by adding to the count at
 //! [`layout::HEAD`], the consumer gives slots back by adding to the one at [`layout::TAIL`]. Both only grow, but for
 //! what is [withdrawn](FrameRing::withdraw).
 
@@ -37,8 +38,10 @@ pub mod layout {
     pub const LENGTH: usize = 0;
     /// In a slot: where the frame begins.
     pub const FRAME: usize = 4;
-    /// Slots are a multiple of this.
+    /// Slots are a multiple of this, or, where they are packed, of a word.
     pub const LINE: usize = 64;
+    /// So many bytes.
+    pub const WORD: usize = 8;
 }
 
 /// Sizes of a ring.
@@ -46,6 +49,8 @@ pub mod layout {
 pub struct Geometry {
     slots: usize,
     stride: usize,
+    /// Bytes of the longest frame.
+    longest: usize,
 }
 
 impl Geometry {
@@ -53,7 +58,15 @@ impl Geometry {
     pub fn new(slots: usize, longest: usize) -> Self {
         // An odd number of cache lines: of an even one, the first lines of all slots would share few sets.
         let lines = (layout::FRAME + longest).div_ceil(layout::LINE) | 1;
-        Self { slots: slots.next_power_of_two(), stride: lines * layout::LINE }
+        let stride = lines * layout::LINE;
+        Self { slots: slots.next_power_of_two(), stride, longest: stride - layout::FRAME }
+    }
+
+    /// A ring of at least `slots` frames with up to `longest` bytes, of which it holds `packed` bytes each: close together,
+    /// several to a line.
+    pub fn packed(slots: usize, longest: usize, packed: usize) -> Self {
+        let stride = (layout::FRAME + packed).next_multiple_of(layout::WORD);
+        Self { slots: slots.next_power_of_two(), stride, longest }
     }
 
     /// Number of slots, a power of two.
@@ -66,7 +79,7 @@ impl Geometry {
         self.stride
     }
 
-    /// Bytes of the longest frame that a slot holds.
+    /// Bytes that a slot holds of a frame.
     pub fn room(&self) -> usize {
         self.stride - layout::FRAME
     }
@@ -186,20 +199,21 @@ impl FrameRing {
         let slots =
             unsafe { std::slice::from_raw_parts_mut(self.slots.as_ptr().add(start), length) };
         // The consumer's core has their first lines. To get them one by one would stop the producer at each.
-        slots.chunks(self.geometry.stride).for_each(|slot| prefetch::write(slot, 0));
+        let line = self.geometry.stride.max(layout::LINE);
+        slots.chunks(line).for_each(|slot| prefetch::write(slot, 0));
         slots
     }
 
     /// Publishes the frames in the next slots, of these lengths.
     ///
     /// # Panics
-    /// When a frame is longer than its slot, or there are more than free slots.
+    /// When a frame is longer than any is to be, or there are more than free slots.
     pub fn publish(&mut self, lengths: &[u32]) {
         assert!(lengths.len() <= self.known_free(), "more frames than slots");
         for length in lengths {
-            assert!(*length as usize <= self.geometry.room(), "a frame is longer than its slot");
+            assert!(*length as usize <= self.geometry.longest, "a frame is longer than its slot");
             let start = self.index(self.head) * self.geometry.stride;
-            // SAFETY: a slot inside the mapping, 4-byte aligned as slots are whole cache lines; it is free, so the
+            // SAFETY: a slot inside the mapping, 4-byte aligned as slots are whole words; it is free, so the
             // consumer does not read it until the head is stored.
             unsafe { self.slots.as_ptr().add(start + layout::LENGTH).cast::<u32>().write(*length) };
             self.head += 1;
@@ -268,6 +282,14 @@ mod tests {
             let geometry = Geometry::new(5, longest);
             assert_eq!((geometry.slots(), geometry.stride()), (8, stride), "{longest}");
             assert!(geometry.room() >= longest);
+        }
+    }
+
+    #[test]
+    fn packed_slots_are_whole_words() {
+        for (packed, stride) in [(1, 8), (4, 8), (5, 16), (20, 24)] {
+            let geometry = Geometry::packed(5, 74, packed);
+            assert_eq!((geometry.slots(), geometry.stride()), (8, stride), "{packed}");
         }
     }
 

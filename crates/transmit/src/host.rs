@@ -77,6 +77,31 @@ impl Outlet {
         }
     }
 
+    /// The hardware address of a neighbour, where the host knows it; else the neighbour is asked, and nobody waits.
+    ///
+    /// # Errors
+    /// Without CAP_NET_ADMIN, or when the interface is gone or down.
+    pub(crate) fn ask_ahead(&self, neighbour: IpAddr) -> Result<Option<[u8; 6]>> {
+        let index = self.interface.index;
+        if let Neighbour::Known(mac) = netlink::neighbour(index, neighbour)? {
+            return Ok(Some(mac));
+        }
+        let asked = netlink::ask_neighbour(index, neighbour);
+        asked.map_err(|error| capability::explain(error, &[Capability::NetAdmin])).map(|()| None)
+    }
+
+    /// What a neighbour that was asked has answered, or `Some(None)` when nobody waits for it any more.
+    ///
+    /// # Errors
+    /// When the system does not tell.
+    pub(crate) fn answer(&self, neighbour: IpAddr) -> Result<Option<Option<[u8; 6]>>> {
+        Ok(match netlink::neighbour(self.interface.index, neighbour)? {
+            Neighbour::Known(mac) => Some(Some(mac)),
+            Neighbour::Silent => Some(None),
+            Neighbour::Asked | Neighbour::Unknown => None,
+        })
+    }
+
     fn known(&self, destination: IpAddr) -> Result<(IpAddr, Neighbour)> {
         if self.interface.is_loopback {
             return Ok((destination, Neighbour::Known([0; 6])));

@@ -8,6 +8,7 @@
 //! - [`run`](run()), [`run_supply`]: the loop that brings these together
 //! - [`Sender`]: which of the ways is taken
 //! - [`host`]: the interface that sends, and what lies behind it
+//! - [`hops`]: by whom each of many destinations is reached
 //! - [`permutation`]: every number below a limit once, in an order that looks random
 //! - [`space`]: sets of numbers with random access
 //! - [`blocklist`]: addresses that nothing is sent to
@@ -15,6 +16,7 @@
 pub mod blocklist;
 mod crew;
 mod handover;
+pub mod hops;
 pub mod host;
 mod link;
 pub mod live;
@@ -30,6 +32,7 @@ pub mod template;
 
 pub use blocklist::Blocklist;
 pub use handover::{BATCH, End, Report};
+pub use hops::{Hop, Hops};
 pub use host::Outlet;
 pub use permutation::Permutation;
 pub use run::{Plan, Watch, run};

@@ -57,6 +57,7 @@ impl Sender {
             longest: plan.template.longest(),
             offloads: Offloads::default(),
             mark: None,
+            alike: None,
         };
         if backend == Some(Backend::Xdp) {
             return Self::offloading(plan, config);

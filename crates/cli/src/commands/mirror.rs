@@ -48,6 +48,7 @@ pub(super) fn run(args: &MirrorArgs) -> Result<Outcome> {
         longest: reflector::LONGEST,
         offloads: sink::Offloads::default(),
         mark: None,
+        alike: None,
     })?;
     capture.notes.iter().chain(&opened.notes).for_each(output::tell);
     output::tell(format_args!("answering on {}", args.interface));

@@ -84,6 +84,7 @@ fn send(args: &ReplayArgs, plan: &Plan, files: &mut Files<'_>, queue: u32) -> Re
         longest,
         offloads: Offloads { launches: !plan.timing.is_unlimited(), ..Offloads::default() },
         mark: None,
+        alike: None,
     })?;
     opened.notes.iter().for_each(output::tell);
     let (backend, why) = (opened.backend.to_string(), opened.why);

@@ -38,6 +38,8 @@ struct Shared {
     answers: AtomicU64,
     /// Probes sent, in this run.
     sent: AtomicU64,
+    /// Targets that no way leads to, as their neighbour does not answer.
+    unreached: AtomicU64,
     /// Which time all targets are gone through, and how many of them were.
     pass: AtomicU64,
     position: AtomicU64,
@@ -67,7 +69,7 @@ impl Shared {
 
 pub(super) fn run(args: &ScanArgs) -> Result<Outcome> {
     let mut journal = Journal::begin(&args.run, args.whom.seed)?;
-    let plan = Plan::new(args, journal.seed)?;
+    let (plan, hops) = Plan::new(args, journal.seed)?;
     journal.describe_targets(&args.run, &plan.targets, args.whom.shard)?;
     let interrupt = Interrupt::new()?;
     let requests = Requests::default();
@@ -89,7 +91,7 @@ pub(super) fn run(args: &ScanArgs) -> Result<Outcome> {
         Clock::new().now(),
     );
     let mut receiver = Receiver::new(args, &plan, capture.source, &shared, journal)?;
-    let mut sending = Sending { args, plan: &plan, shared: &shared, sink: opened.sink, walk };
+    let mut sending = Sending { args, plan: &plan, shared: &shared, sink: opened.sink, walk, hops };
     let began = Instant::now();
     let (sent, received) = thread::scope(|scope| {
         let receiving = scope.spawn(|| {
@@ -122,4 +124,11 @@ fn report(shared: &Shared, elapsed: Duration) {
         grouped(found),
         grouped(again)
     ));
+    let unreached = shared.unreached.load(Ordering::Relaxed);
+    if unreached > 0 {
+        output::tell(format_args!(
+            "{} targets not probed: no neighbour answered for them, or no route leads there",
+            grouped(unreached)
+        ));
+    }
 }

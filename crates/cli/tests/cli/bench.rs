@@ -31,6 +31,29 @@ fn a_bench_of_sending_keeps_rates_and_says_how_well() {
 }
 
 #[test]
+fn a_bench_of_scans_tells_rates_and_what_was_missed() {
+    if !need::root() {
+        return;
+    }
+    let done = linerate(["bench", "scan", "--quick", "--json", "--only", "linerate live"]);
+    let rows: Vec<serde_json::Value> =
+        done.success().stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let ours: Vec<_> = rows.iter().filter(|row| row["subject"] == "linerate live").collect();
+    let mut cases = vec!["SYN, nobody answers".to_owned(), "SYN, nobody answers, all cores".into()];
+    for rate in [100_000, 200_000, 500_000] {
+        let figures = ["reached", "missed"];
+        cases.extend(figures.map(|figure| format!("all answer, {rate} packets/s, {figure}")));
+    }
+    assert_eq!(ours.iter().map(|row| row["case"].as_str().unwrap()).collect::<Vec<_>>(), cases);
+    for row in ours {
+        let value = row["value"].as_f64().unwrap();
+        assert!(row["experiment"] == "scan" && value >= 0.0, "{row}");
+        assert!(row["unit"] == "%" || value > 0.0, "{row}");
+        assert!(row["settings"].as_str().is_none_or(|line| line.contains(" scan -i ")), "{row}");
+    }
+}
+
+#[test]
 fn steps_of_a_capture_are_found_by_leaving_them_out() {
     if !need::root() {
         return;

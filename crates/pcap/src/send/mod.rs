@@ -84,6 +84,7 @@ fn open(way: Way, capture: &capture::Config, longest: usize) -> Result<Box<dyn S
         backend: None,
         queue: 0,
         offloads: Offloads::default(),
+        alike: None,
         slots: (WAITING / longest).clamp(64, 512),
         longest,
         mark: capture.unseen_mark,

@@ -23,7 +23,9 @@ pub use link::{
 };
 pub use netdev::{XdpFeatures, xdp_features};
 pub use packet_sockets::{PacketRing, PacketSocket, packet_sockets};
-pub use route::{Neighbour, add_route, ask_neighbour, default_route_links, neighbour, next_hop};
+pub use route::{
+    Neighbour, add_route, ask_neighbour, default_route_links, neighbour, next_hop, route_prefixes,
+};
 pub use watch::{LinkChange, LinkWatch};
 
 pub(crate) use exchange::{exchange, exchange_on};

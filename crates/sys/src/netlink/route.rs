@@ -1,6 +1,6 @@
 //! Which way packets go: routes, and the neighbours that they lead to.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use linerate_base::{Error, ErrorKind, Result};
 use netlink_packet_core::{NLM_F_CREATE, NLM_F_DUMP, NLM_F_EXCL};
@@ -60,6 +60,34 @@ pub fn default_route_links() -> Result<Vec<u32>> {
         }
     }
     Ok(links)
+}
+
+/// The destinations of all routes, of every table and either version of IP: networks, and the lengths of their prefixes.
+///
+/// # Errors
+/// When the kernel does not answer.
+pub fn route_prefixes() -> Result<Vec<(IpAddr, u8)>> {
+    let mut prefixes = Vec::new();
+    let anywhere = [IpAddr::V4(Ipv4Addr::UNSPECIFIED), IpAddr::V6(Ipv6Addr::UNSPECIFIED)];
+    for (any, family) in anywhere.into_iter().zip([AddressFamily::Inet, AddressFamily::Inet6]) {
+        let mut message = RouteMessage::default();
+        message.header.address_family = family;
+        let request = RouteNetlinkMessage::GetRoute(message);
+        for object in exchange("list the routes", request, NLM_F_DUMP)? {
+            let RouteNetlinkMessage::NewRoute(route) = object else { continue };
+            // A route to everywhere has no destination.
+            let destination = route.attributes.iter().find_map(|attribute| match attribute {
+                RouteAttribute::Destination(RouteAddress::Inet(address)) => Some((*address).into()),
+                RouteAttribute::Destination(RouteAddress::Inet6(address)) => {
+                    Some((*address).into())
+                }
+                _ => None,
+            });
+            let length = route.header.destination_prefix_length;
+            prefixes.push((destination.unwrap_or(any), length));
+        }
+    }
+    Ok(prefixes)
 }
 
 /// All IPv6 addresses that are routed between networks lie in 2000::/3 (RFC 4291 2.4, RFC 3587 3).
@@ -184,7 +212,6 @@ pub fn ask_neighbour(index: u32, address: IpAddr) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::net::Ipv4Addr;
 
     #[test]
     fn loopback_leads_to_itself_and_has_no_default_route() {
@@ -193,5 +220,6 @@ mod tests {
         assert_eq!(next_hop(lo, here).unwrap(), here);
         assert_eq!(neighbour(lo, here).unwrap(), Neighbour::Unknown);
         assert!(!default_route_links().unwrap().contains(&lo));
+        assert!(route_prefixes().unwrap().contains(&("127.0.0.0".parse().unwrap(), 8)));
     }
 }

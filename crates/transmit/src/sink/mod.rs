@@ -23,6 +23,7 @@ mod socket;
 mod wire;
 mod xdp;
 
+pub use crate::live::frames::Alike;
 pub use file::FileSink;
 pub use linerate_sys::xsk::Offloads;
 pub(crate) use open::{ASKED_FOR, FAST, is_about_live, open_without_live, with_remedy};

@@ -12,7 +12,7 @@ use super::ring::{PacketRing, RingSink};
 use super::socket::{self, SocketSink};
 use super::wire::Wire;
 use super::xdp::XdpRing;
-use crate::live::frames::FramesSink;
+use crate::live::frames::{Alike, FramesSink};
 
 /// A way out of the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,6 +78,8 @@ pub struct Config {
     pub offloads: Offloads,
     /// The mark that frames get (`SO_MARK`, socket(7)), where the system permits it: by `ring`, `mmsg` and `socket`.
     pub mark: Option<u32>,
+    /// What all frames have in common, where they differ in a few bytes: `live` is quicker then.
+    pub alike: Option<Alike>,
 }
 
 /// A sink that was opened, and how.
@@ -101,7 +103,7 @@ pub struct Opened {
 /// - [`ErrorKind::NotFound`] when there is no such interface, [`ErrorKind::Down`] when it is down or has no carrier.
 /// - [`ErrorKind::Exhausted`] when there is no memory for a ring that was asked for.
 /// - For `live`, [`ErrorKind::Unsupported`] when the device takes no redirected frames, or frames are longer than a
-///   page holds.
+///   page holds; [`ErrorKind::Invalid`] when frames that are alike are longer than the MTU.
 /// - For `xdp`, [`ErrorKind::Busy`] when another AF_XDP socket has the queue, [`ErrorKind::Invalid`] when there is no
 ///   such queue, [`ErrorKind::Unsupported`] when the frames are longer than a page.
 pub fn open(config: &Config) -> Result<Opened> {
@@ -201,7 +203,9 @@ fn make(config: &Config, backend: Backend, why: &'static str) -> Result<Opened> 
     let &Config { queue, slots, longest, offloads: wanted, mark, .. } = config;
     let (mut offloads, mut notes) = (Offloads::default(), Vec::new());
     let sink: Box<dyn Sink + Send> = match backend {
-        Backend::Live => Box::new(FramesSink::open(&config.interface, slots, longest)?),
+        Backend::Live => {
+            Box::new(FramesSink::open(&config.interface, slots, longest, config.alike.clone())?)
+        }
         Backend::Socket => Box::new(SocketSink::new(wire()?, slots, longest, 1, mark)?),
         Backend::Mmsg => {
             Box::new(SocketSink::new(wire()?, slots, longest, packet_send::BATCH, mark)?)

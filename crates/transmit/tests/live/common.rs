@@ -44,7 +44,16 @@ pub(crate) fn once(template: &Template) -> Plan<'_> {
 
 pub(crate) fn open_on(host: &Host, backend: Option<Backend>, longest: usize) -> Result<Opened> {
     let (interface, offloads) = (host.interface().into(), Offloads::default());
-    let config = Config { interface, backend, queue: 0, slots: 256, longest, offloads, mark: None };
+    let config = Config {
+        interface,
+        backend,
+        queue: 0,
+        slots: 256,
+        longest,
+        offloads,
+        mark: None,
+        alike: None,
+    };
     host.run(|| open(&config))
 }
 

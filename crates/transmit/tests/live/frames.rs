@@ -6,7 +6,7 @@ use linerate_base::{ErrorKind, Result, Sink};
 use linerate_lab::Host;
 use linerate_sys::cpu;
 use linerate_transmit::Sender;
-use linerate_transmit::sink::Backend;
+use linerate_transmit::sink::{self, Alike, Backend, Config, Offloads};
 
 use crate::common::*;
 
@@ -58,6 +58,45 @@ fn every_size_arrives_in_order() {
     let bytes = frames.iter().map(|frame| frame.len() as u64).sum::<u64>();
     assert_eq!((sink.stats().sent, sink.stats().sent_bytes), (frames.len() as u64, bytes));
     assert!(fetch(&mut capture, frames.len()) == frames, "other frames than were sent");
+}
+
+#[test]
+fn frames_that_are_alike_arrive_whole() {
+    let Some(lab) = quiet_pair() else { return };
+    let (a, b) = (lab.host("a"), lab.host("b"));
+    let mut all: Vec<_> = (0..5_000).map(|number| frame(number, 75)).collect();
+    for frame in &mut all {
+        frame[20] = 7;
+        frame.copy_within(17..18, 74);
+    }
+    let alike = Alike::new(all[9].clone(), vec![14..18, 74..75]);
+    let mut capture = listen(b);
+    let mut sink = open_alike(a, alike).unwrap();
+    send(a, &mut *sink, &all).unwrap();
+    assert_eq!((sink.stats().sent, sink.stats().sent_bytes), (5_000, 5_000 * 75));
+    assert!(fetch(&mut capture, all.len()) == all, "other frames than were sent");
+    let shorter = [frame(5_000, 75), frame(5_001, 74)];
+    let error = send(a, &mut *sink, &shorter).unwrap_err();
+    assert!(error.to_string().contains("74 bytes is not like the others"), "{error}");
+    assert_eq!((sink.stats().submitted, sink.stats().refused), (5_002, 1));
+    let long = Alike::new(vec![0; 1_515], vec![]);
+    assert_eq!(open_alike(a, long).err().map(|error| error.kind()), Some(ErrorKind::Invalid));
+}
+
+fn open_alike(host: &Host, alike: Alike) -> Result<Box<dyn Sink + Send>> {
+    let (interface, offloads) = (host.interface().into(), Offloads::default());
+    let (backend, alike) = (Some(Backend::Live), Some(alike));
+    let config = Config {
+        interface,
+        backend,
+        queue: 0,
+        slots: 256,
+        longest: 1_515,
+        offloads,
+        mark: None,
+        alike,
+    };
+    host.run(|| sink::open(&config)).map(|opened| opened.sink)
 }
 
 #[test]

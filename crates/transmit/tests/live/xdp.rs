@@ -13,7 +13,7 @@ use crate::common::*;
 fn config(host: &Host, queue: u32, longest: usize) -> Config {
     let interface = host.interface().into();
     let (backend, offloads) = (Some(Backend::Xdp), Offloads::default());
-    Config { interface, backend, queue, slots: 64, longest, offloads, mark: None }
+    Config { interface, backend, queue, slots: 64, longest, offloads, mark: None, alike: None }
 }
 
 fn opened(host: &Host, config: &Config) -> Opened {

@@ -100,7 +100,16 @@ pub(super) fn open_sink(
 ) -> Result<Box<dyn Sink + Send>> {
     let interface = device.name().to_owned();
     let (backend, offloads) = (Some(backend), Offloads::default());
-    let config = Config { interface, backend, queue, slots, longest: SIZE, offloads, mark: None };
+    let config = Config {
+        interface,
+        backend,
+        queue,
+        slots,
+        longest: SIZE,
+        offloads,
+        mark: None,
+        alike: None,
+    };
     Ok(sink::open(&config)?.sink)
 }
 

@@ -201,6 +201,7 @@ pub(super) fn open_sink(host: &Host) -> Result<Box<dyn linerate::base::Sink + Se
         longest: LONGEST,
         offloads: sink::Offloads::default(),
         mark: None,
+        alike: None,
     })?;
     Ok(opened.sink)
 }

@@ -6,7 +6,7 @@ use anyhow::Result;
 use linerate::capture::{self, Interrupt};
 use linerate::scan::{Caps, Kind, Origin, Payload, Prober, Shard, Targets};
 use linerate::transmit::template::Surroundings;
-use linerate::transmit::{Outlet, sink};
+use linerate::transmit::{Hops, Outlet, sink};
 
 use super::fields;
 use crate::args::{FieldArg, ProbeArg, ScanArgs};
@@ -32,7 +32,8 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    pub(super) fn new(args: &ScanArgs, seed: u64) -> Result<Self> {
+    /// The same, and the ways to all targets.
+    pub(super) fn new(args: &ScanArgs, seed: u64) -> Result<(Self, Hops)> {
         let kind = kind(args)?;
         let ports = match (&args.whom.ports[..], args.probe) {
             ([], ProbeArg::Echo) => vec![(0, 0)],
@@ -51,12 +52,14 @@ impl Plan {
         let prober = Prober::new(kind, origin, first..=last, survey::key());
         let shard = args.whom.shard.unwrap_or(Shard::WHOLE);
         let caps = Caps::new(args.gentle.per_host, args.gentle.per_network);
-        Ok(Self { targets, shard, prober, caps, sieve, sources })
+        let hops = survey::hops(&outlet, &targets)?;
+        Ok((Self { targets, shard, prober, caps, sieve, sources }, hops))
     }
 
     /// By which way to send.
     pub(super) fn sink(&self, args: &ScanArgs) -> sink::Config {
-        survey::sink(&args.way, SLOTS, self.prober.longest())
+        let sink = survey::sink(&args.way, SLOTS, self.prober.longest());
+        sink::Config { alike: self.prober.alike(), ..sink }
     }
 
     /// What to capture: packets to owned addresses, or those to the host's that may be answers.
@@ -99,28 +102,28 @@ fn words(args: &ScanArgs) -> Result<String> {
     }
 }
 
-/// Where probes are from, and whom they go by: for each family, what leads to one of its targets.
+/// Where probes are from, for each family that there are targets of.
 fn origin(args: &ScanArgs, targets: &Targets, outlet: &Outlet) -> Result<(Origin, Vec<IpAddr>)> {
     let (ipv4, ipv6) = targets.examples();
     let own = |is_ipv4| args.way.own.iter().find(|address| address.is_ipv4() == is_ipv4).copied();
     let mut origin = Origin { mac: outlet.mac(), ipv4: None, ipv6: None };
     let mut sources = Vec::new();
-    if let Some(target) = ipv4 {
+    if ipv4.is_some() {
         let source = match own(true) {
             Some(IpAddr::V4(address)) => Some(address),
             _ => outlet.ipv4(),
         };
         let source = source.ok_or_else(|| no_source(args, "IPv4"))?;
-        origin.ipv4 = Some((source, survey::next_hop(outlet, target.into())?));
+        origin.ipv4 = Some(source);
         sources.push(source.into());
     }
-    if let Some(target) = ipv6 {
+    if ipv6.is_some() {
         let source = match own(false) {
             Some(IpAddr::V6(address)) => Some(address),
             _ => outlet.ipv6(),
         };
         let source = source.ok_or_else(|| no_source(args, "IPv6"))?;
-        origin.ipv6 = Some((source, survey::next_hop(outlet, target.into())?));
+        origin.ipv6 = Some(source);
         sources.push(source.into());
     }
     if !args.way.own.is_empty() && !sources.iter().all(|source| args.way.own.contains(source)) {

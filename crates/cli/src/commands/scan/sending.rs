@@ -5,14 +5,17 @@ use std::thread;
 use std::time::Instant;
 
 use anyhow::Result;
-use linerate::base::{Sink, Timestamp};
+use linerate::base::{Error, Sink, Timestamp};
 use linerate::scan::{Target, Walk};
 use linerate::transmit::pacing::Pace;
-use linerate::transmit::{End, Supply, run_supply};
+use linerate::transmit::{End, Hop, Hops, Supply, run_supply};
 
 use super::{LOOK, Plan, Shared};
 use crate::args::ScanArgs;
 use crate::commands::survey::Clock;
+
+/// So many targets are looked at for one that can be probed, before something else is done.
+const LOOKS: usize = 64;
 
 /// Says whether somebody wants an end.
 type Stop<'a> = dyn Fn() -> bool + 'a;
@@ -24,6 +27,7 @@ pub(super) struct Sending<'a> {
     pub(super) shared: &'a Shared,
     pub(super) sink: Box<dyn Sink + Send>,
     pub(super) walk: Walk,
+    pub(super) hops: Hops,
 }
 
 impl Sending<'_> {
@@ -38,11 +42,12 @@ impl Sending<'_> {
                 self.shared.position.store(0, Ordering::Relaxed);
                 self.shared.pass.store(pass, Ordering::Relaxed);
             }
-            let Self { shared, plan, walk, .. } = self;
-            let mut probes = Probes::new(plan, shared, walk, pass, stop);
+            let Self { shared, plan, walk, hops, .. } = self;
+            let mut probes = Probes::new(plan, shared, (walk, hops), pass, stop);
             let (report, result) =
                 run_supply(&mut probes, &Pace::new(self.args.way.rate), &mut *self.sink);
             probes.publish();
+            probes.fault.take().map_or(Ok(()), Err)?;
             result?;
             if report.end != Some(End::Complete) || self.wait(stop) {
                 return Ok(false);
@@ -67,10 +72,14 @@ struct Probes<'a> {
     plan: &'a Plan,
     shared: &'a Shared,
     walk: &'a mut Walk,
+    hops: &'a mut Hops,
     stop: &'a Stop<'a>,
     /// Those that have answered are left out.
     is_again: bool,
-    next: Option<Target>,
+    /// The next target, and by whom it is reached.
+    next: Option<(Target, [u8; 6])>,
+    /// Why the ways of targets cannot be found.
+    fault: Option<Error>,
     clock: Clock,
     /// Probes of this pass.
     sent: u64,
@@ -82,7 +91,7 @@ impl<'a> Probes<'a> {
     fn new(
         plan: &'a Plan,
         shared: &'a Shared,
-        walk: &'a mut Walk,
+        (walk, hops): (&'a mut Walk, &'a mut Hops),
         pass: u64,
         stop: &'a Stop<'a>,
     ) -> Self {
@@ -92,9 +101,11 @@ impl<'a> Probes<'a> {
             plan,
             shared,
             walk,
+            hops,
             stop,
             is_again: pass > 0,
             next: None,
+            fault: None,
             clock,
             sent: 0,
             sent_before: shared.sent.load(Ordering::Relaxed),
@@ -105,13 +116,30 @@ impl<'a> Probes<'a> {
 
     /// Finds the next target; none where all were taken, or none may be probed now.
     fn advance(&mut self, now: Timestamp) {
-        self.next = self.walk.next(now);
-        while let Some(target) = self.next
-            && self.is_again
-            && self.shared.has_answered(&target)
-        {
-            self.walk.give_up(target);
-            self.next = self.walk.next(now);
+        self.next = None;
+        for _ in 0..LOOKS {
+            let Some(target) = self.walk.next(now) else { return };
+            if self.is_again && self.shared.has_answered(&target) {
+                self.walk.give_up(target);
+                continue;
+            }
+            match self.hops.to(target.address) {
+                Ok(Hop::At(hop)) => {
+                    self.next = Some((target, hop));
+                    return;
+                }
+                Ok(Hop::Asked) => self.walk.put_off(target, now),
+                Ok(Hop::Nowhere) => {
+                    self.walk.give_up(target);
+                    let first = u64::from(!self.is_again);
+                    self.shared.unreached.fetch_add(first, Ordering::Relaxed);
+                }
+                Err(error) => {
+                    self.walk.put_off(target, now);
+                    self.fault = Some(error);
+                    return;
+                }
+            }
         }
     }
 
@@ -124,7 +152,7 @@ impl<'a> Probes<'a> {
 
 impl Supply for Probes<'_> {
     fn is_empty(&self) -> bool {
-        self.next.is_none() && self.walk.is_done()
+        self.fault.is_some() || self.next.is_none() && self.walk.is_done()
     }
 
     fn is_held(&mut self) -> bool {
@@ -136,9 +164,9 @@ impl Supply for Probes<'_> {
     }
 
     fn fill(&mut self, slot: &mut [u8]) -> usize {
-        let Some(target) = self.next else { return 0 };
+        let Some((target, hop)) = self.next else { return 0 };
         let now = self.clock.now();
-        let length = self.plan.prober.write(target, now, slot);
+        let length = self.plan.prober.write(target, hop, now, slot);
         self.sent += 1;
         self.advance(now);
         length

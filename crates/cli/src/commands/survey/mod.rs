@@ -22,7 +22,7 @@ use linerate::scan::reserved::RESERVED;
 use linerate::scan::{Addresses, Shard, Targets};
 use linerate::transmit::pacing::Rate;
 use linerate::transmit::template::Surroundings;
-use linerate::transmit::{Backend, Blocklist, Outlet, sink};
+use linerate::transmit::{Backend, Blocklist, Hops, Outlet, sink};
 
 pub(super) use cell::Cell;
 pub(super) use clock::Clock;
@@ -101,6 +101,15 @@ pub(super) fn next_hop(outlet: &Outlet, target: IpAddr) -> Result<[u8; 6]> {
     Ok(with_a_word(SOON, say, || outlet.next_hop(target)).map(|hop| hop.mac)?)
 }
 
+/// The ways to all targets.
+///
+/// # Errors
+/// When nothing leads to any, or a router does not answer.
+pub(super) fn hops(outlet: &Outlet, targets: &Targets) -> Result<Hops> {
+    let say = || output::tell("asking routers for their hardware addresses");
+    Ok(with_a_word(SOON, say, || Hops::find(outlet, targets.addresses()))?)
+}
+
 /// Below this rate rings that cost no core keep up, in thousandths of frames a second.
 const RINGS_KEEP_UP: u64 = 250_000_000;
 
@@ -167,6 +176,7 @@ pub(super) fn sink(way: &WayArgs, slots: usize, longest: usize) -> sink::Config 
         longest,
         offloads: sink::Offloads::default(),
         mark: None,
+        alike: None,
     }
 }
 

@@ -4,6 +4,7 @@
 //! that waits for some 12 ms until it runs again. What the device has no room for nobody tells the program: the device's
 //! own count of lost frames tells, and includes those of other senders.
 
+mod alike;
 mod program;
 mod runner;
 
@@ -19,6 +20,8 @@ use linerate_sys::bpf::{Map, MapSpec, Program, ProgramKind, ProgramSpec};
 use linerate_sys::cpu;
 use linerate_sys::frame_ring::{FrameRing, Geometry, layout};
 
+pub use self::alike::Alike;
+
 use self::program::Setup;
 use self::runner::{BATCH, Shared};
 use super::device::Device;
@@ -29,6 +32,8 @@ use crate::link::asked;
 #[derive(Debug)]
 pub(crate) struct FramesSink {
     ring: FrameRing,
+    /// Where frames are written that are alike, of which the ring gets a part.
+    whole: Option<Whole>,
     lengths: Vec<u32>,
     shared: Arc<Shared>,
     runner: Option<JoinHandle<()>>,
@@ -36,6 +41,36 @@ pub(crate) struct FramesSink {
     bytes: u64,
     /// Frames that did not stay in the ring.
     refused: u64,
+}
+
+/// Frames that are alike, before they go into the ring.
+#[derive(Debug)]
+struct Whole {
+    alike: Alike,
+    region: Vec<u8>,
+}
+
+impl Whole {
+    /// So many are written at a time, at most.
+    const MOST: usize = 64;
+
+    fn new(alike: Alike) -> Self {
+        let region = vec![0; Self::MOST * alike.frame().len()];
+        Self { alike, region }
+    }
+
+    /// Puts what varies of the frames of these lengths into the ring's next slots. Tells of the first one that is longer or
+    /// shorter than they all are.
+    fn pack(&self, ring: &mut FrameRing, lengths: &[u32]) -> Option<(usize, Error)> {
+        let (stride, usual) = (ring.geometry().stride(), self.alike.frame().len());
+        let slots = ring.acquire(lengths.len()).chunks_mut(stride);
+        for (frame, slot) in self.region.chunks(usual).zip(slots) {
+            self.alike.pack(frame, &mut slot[layout::FRAME..]);
+        }
+        let place = lengths.iter().position(|length| *length as usize != usual)?;
+        let answered = format!("a frame of {} bytes is not like the others", lengths[place]);
+        Some((place, Error::new(ErrorKind::Invalid, "send frames that are alike", answered)))
+    }
 }
 
 const NAME: &str = "linerate_frames";
@@ -52,13 +87,19 @@ const PAUSE: Duration = Duration::from_micros(50);
 
 impl FramesSink {
     /// A ring of at least `slots` frames with up to `longest` bytes, for the interface called `name` of the calling
-    /// thread's namespace. The program will run on the last core that the calling thread may use.
+    /// thread's namespace; of frames that are `alike` it holds what varies. The program will run on the last core that the
+    /// calling thread may use.
     ///
     /// # Errors
     /// [`ErrorKind::Unsupported`] when the device takes no redirected frames, or frames are longer than a page holds;
     /// [`ErrorKind::Permission`] without CAP_BPF and CAP_NET_ADMIN; [`ErrorKind::NotFound`] without the interface,
-    /// [`ErrorKind::Down`] when it is down.
-    pub(crate) fn open(name: &str, slots: usize, longest: usize) -> Result<Self> {
+    /// [`ErrorKind::Down`] when it is down; [`ErrorKind::Invalid`] when frames that are alike exceed its MTU.
+    pub(crate) fn open(
+        name: &str,
+        slots: usize,
+        longest: usize,
+        alike: Option<Alike>,
+    ) -> Result<Self> {
         if longest > LONGEST {
             let answered = format!("a frame of {longest} bytes is longer than {LONGEST}");
             return Err(Error::new(ErrorKind::Unsupported, asked(name), answered)
@@ -67,19 +108,28 @@ impl FramesSink {
         let device = Device::find(name)?;
         let wire = Map::new(&MapSpec::device_map(NAME, 1))?;
         wire.insert(&[0; 4], &device.index().to_ne_bytes())?;
-        let geometry = Geometry::new(slots, longest);
+        if let Some((_, error)) =
+            alike.as_ref().and_then(|all| device.misfit([all.frame()].into_iter()))
+        {
+            return Err(error);
+        }
+        let geometry = match &alike {
+            None => Geometry::new(slots, longest),
+            Some(alike) => Geometry::packed(slots, alike.frame().len(), alike.packed()),
+        };
         let map = FrameRing::make(&geometry, NAME)?;
-        let program = load(&geometry, &map, &wire)?;
+        let program = load(&geometry, alike.as_ref(), &map, &wire)?;
         let ring = FrameRing::map(map.as_fd(), &geometry)?;
         let shared = Arc::new(Shared::new(ring.counts().clone(), device));
         let core = cpu::allowed()?.last().copied();
-        let frame = vec![0; geometry.room()];
+        let frame = vec![0; alike.as_ref().map_or(geometry.room(), |all| all.frame().len())];
         let (known, work) = (shared.clone(), move |known: &Shared| {
             runner::run(known, &program, &frame, core);
         });
         let started = thread::Builder::new().name("live-frames".into()).spawn(move || work(&known));
         let runner = Some(started.map_err(|e| Error::system(asked(name), e))?);
-        Ok(Self { ring, lengths: Vec::new(), shared, runner, bytes: 0, refused: 0 })
+        let whole = alike.map(Whole::new);
+        Ok(Self { ring, whole, lengths: Vec::new(), shared, runner, bytes: 0, refused: 0 })
     }
 
     fn is_running(&self) -> bool {
@@ -109,11 +159,10 @@ impl FramesSink {
     /// Publishes those of the filled slots that come before the first one that cannot be sent.
     fn publish(&mut self) -> Result<()> {
         let lengths = std::mem::take(&mut self.lengths);
-        let stride = self.ring.geometry().stride();
-        let slots = self.ring.acquire(lengths.len()).chunks(stride);
-        let frames = lengths.iter().zip(slots);
-        let frames = frames.map(|(length, slot)| &slot[layout::FRAME..][..*length as usize]);
-        let fault = self.shared.device.misfit(frames);
+        let fault = match &self.whole {
+            Some(whole) => whole.pack(&mut self.ring, &lengths),
+            None => self.misfit(&lengths),
+        };
         let good = fault.as_ref().map_or(lengths.len(), |(place, _)| *place);
         self.ring.publish(&lengths[..good]);
         self.bytes += lengths[..good].iter().copied().map(u64::from).sum::<u64>();
@@ -123,14 +172,24 @@ impl FramesSink {
         fault.map_or(Ok(()), |(_, error)| Err(error))
     }
 
+    /// The first of the frames in the ring's next slots that the device does not send, and why.
+    fn misfit(&mut self, lengths: &[u32]) -> Option<(usize, Error)> {
+        let stride = self.ring.geometry().stride();
+        let slots = self.ring.acquire(lengths.len()).chunks(stride);
+        let frames = lengths.iter().zip(slots);
+        let frames = frames.map(|(length, slot)| &slot[layout::FRAME..][..*length as usize]);
+        self.shared.device.misfit(frames)
+    }
+
     /// Frames that have been taken from the ring and were lost.
     fn lost(&self, taken: u64) -> u64 {
         (self.shared.counts.refused() + self.shared.device.dropped()).min(taken)
     }
 }
 
-fn load(geometry: &Geometry, ring: &Map, wire: &Map) -> Result<Program> {
-    let setup = Setup { geometry, ring: ring.as_fd().as_raw_fd(), wire: wire.as_fd().as_raw_fd() };
+fn load(geometry: &Geometry, alike: Option<&Alike>, ring: &Map, wire: &Map) -> Result<Program> {
+    let setup =
+        Setup { geometry, alike, ring: ring.as_fd().as_raw_fd(), wire: wire.as_fd().as_raw_fd() };
     let words: Vec<_> = program::assemble(&setup).iter().map(Instruction::encode).collect();
     Ok(Program::load(&ProgramSpec::new(ProgramKind::Xdp, &words, NAME))?)
 }
@@ -145,7 +204,15 @@ impl Sink for FramesSink {
             (0..SPINS).for_each(|_| std::hint::spin_loop());
         }
         let stride = self.ring.geometry().stride();
-        Ok(Slots::new(self.ring.acquire(most), stride, layout::FRAME, &mut self.lengths))
+        let room = self.ring.acquire(most);
+        Ok(match &mut self.whole {
+            None => Slots::new(room, stride, layout::FRAME, &mut self.lengths),
+            Some(Whole { alike, region }) => {
+                let (length, count) = (alike.frame().len(), room.len() / stride);
+                let region = &mut region[..length * count.min(Whole::MOST)];
+                Slots::new(region, length, 0, &mut self.lengths)
+            }
+        })
     }
 
     fn submit(&mut self) -> Result<()> {

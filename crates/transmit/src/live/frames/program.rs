@@ -4,43 +4,37 @@ use linerate_bpf::extended::Register::{R0, R1, R2, R3, R4, R5, R6, R7, R8, R9};
 use linerate_bpf::extended::{Alu, Assembler, Instruction, Label, Size, Test, helper};
 use linerate_sys::frame_ring::{Geometry, layout};
 
-use super::super::code::redirect;
+use super::super::code::{load, redirect};
 use super::super::program::{DATA, DATA_END, XDP_DROP};
+use super::Alike;
 use crate::link::HEADER;
 
 /// What the program is made for.
 #[derive(Debug)]
 pub(super) struct Setup<'a> {
     pub(super) geometry: &'a Geometry,
+    /// What frames have in common, where only the rest is in the ring.
+    pub(super) alike: Option<&'a Alike>,
     /// Descriptor of the ring's map.
     pub(super) ring: i32,
     /// Descriptor of the map whose first element is the interface to send from.
     pub(super) wire: i32,
 }
 
-/// It expects frames as long as a slot has room, and cuts them off.
+/// It expects frames as long as a slot has room, and cuts them off; or frames as long as those that are alike.
 ///
 /// Registers throughout: R6 context, R7 ring, R8 the frame's length, R9 its slot.
 pub(super) fn assemble(setup: &Setup<'_>) -> Vec<Instruction> {
-    let room = setup.geometry.room() as i32;
     let mut p = Assembler::new();
-    let [empty, refuse, drop, whole] = [p.label(), p.label(), p.label(), p.label()];
+    let [empty, refuse, drop] = [p.label(), p.label(), p.label()];
     p.push(Instruction::mov(R6, R1));
     p.extend(Instruction::load_map_value(R7, setup.ring, 0));
     find_slot(&mut p, setup.geometry, empty);
     fetch_ahead(&mut p, setup.geometry);
-    p.push(Instruction::load(Size::Word, R8, R9, layout::LENGTH as i16));
-    // The process keeps to these limits; this is for the verifier.
-    p.jump_if(Test::Less, R8, HEADER as i32, refuse);
-    p.jump_if(Test::Greater, R8, room, refuse);
-    copy(&mut p, setup.geometry, refuse);
-    give_back(&mut p);
-    p.push(Instruction::mov(R2, R8));
-    p.push(Instruction::alu(Alu::Sub, R2, room));
-    p.jump_if(Test::Equal, R2, 0, whole);
-    p.push(Instruction::mov(R1, R6));
-    p.push(Instruction::call(helper::XDP_ADJUST_TAIL));
-    p.place(whole);
+    match setup.alike {
+        None => pull_whole(&mut p, setup.geometry, refuse),
+        Some(alike) => pull_alike(&mut p, alike, refuse),
+    }
     redirect(&mut p, setup.wire);
     p.place(refuse);
     give_back(&mut p);
@@ -51,6 +45,77 @@ pub(super) fn assemble(setup: &Setup<'_>) -> Vec<Instruction> {
     p.place(drop);
     p.extend([Instruction::mov(R0, XDP_DROP), Instruction::exit()]);
     p.finish().expect("every label is placed")
+}
+
+/// Takes a frame that is whole.
+fn pull_whole(p: &mut Assembler, geometry: &Geometry, refuse: Label) {
+    let (whole, room) = (p.label(), geometry.room() as i32);
+    p.push(Instruction::load(Size::Word, R8, R9, layout::LENGTH as i16));
+    // The process keeps to these limits; this is for the verifier.
+    p.jump_if(Test::Less, R8, HEADER as i32, refuse);
+    p.jump_if(Test::Greater, R8, room, refuse);
+    copy(p, geometry, refuse);
+    give_back(p);
+    p.push(Instruction::mov(R2, R8));
+    p.push(Instruction::alu(Alu::Sub, R2, room));
+    p.jump_if(Test::Equal, R2, 0, whole);
+    p.push(Instruction::mov(R1, R6));
+    p.push(Instruction::call(helper::XDP_ADJUST_TAIL));
+    p.place(whole);
+}
+
+/// Takes what varies of a frame, and writes the rest, too: on a virtual wire whoever got the page before may have changed it.
+/// Destroys R0 to R4.
+fn pull_alike(p: &mut Assembler, alike: &Alike, refuse: Label) {
+    let frame = alike.frame();
+    begin_frame(p, frame.len() as i32, refuse);
+    let mut at = 0;
+    while at < frame.len() {
+        let length = 1 << (frame.len() - at).min(8).ilog2();
+        load(p, R0, number(&frame[at..at + length]));
+        p.push(Instruction::store(size(length), R2, at as i16, R0));
+        at += length;
+    }
+    for group in alike.pieces().chunks(4) {
+        let registers = || [R0, R1, R3, R4].into_iter().zip(group);
+        for (register, piece) in registers() {
+            let from = layout::FRAME + piece.packed;
+            p.push(Instruction::load(size(piece.length), register, R9, from as i16));
+        }
+        for (register, piece) in registers() {
+            p.push(Instruction::store(size(piece.length), R2, piece.at as i16, register));
+        }
+    }
+    give_back(p);
+}
+
+/// The number that is stored as these bytes.
+fn number(bytes: &[u8]) -> u64 {
+    match *bytes {
+        [one] => one.into(),
+        [a, b] => u16::from_ne_bytes([a, b]).into(),
+        [a, b, c, d] => u32::from_ne_bytes([a, b, c, d]).into(),
+        _ => bytes.try_into().map_or(0, u64::from_ne_bytes),
+    }
+}
+
+/// So many bytes at once: 8, 4, 2 or 1.
+fn size(length: usize) -> Size {
+    match length {
+        8 => Size::Double,
+        4 => Size::Word,
+        2 => Size::Half,
+        _ => Size::Byte,
+    }
+}
+
+/// R2 = where the frame begins, which has at least so many bytes. Destroys R1 and R3.
+fn begin_frame(p: &mut Assembler, length: i32, refuse: Label) {
+    p.push(Instruction::load(Size::Word, R2, R6, DATA));
+    p.push(Instruction::load(Size::Word, R3, R6, DATA_END));
+    p.push(Instruction::mov(R1, R2));
+    p.push(Instruction::alu(Alu::Add, R1, length));
+    p.jump_if(Test::Greater, R1, R3, refuse);
 }
 
 /// R9 = the slot of the next frame. The producer's cache line is looked at only when all known frames are taken.
@@ -95,8 +160,8 @@ fn fetch_ahead(p: &mut Assembler, geometry: &Geometry) {
     p.push(Instruction::mov(R2, R7));
     p.push(Instruction::alu(Alu::Add, R2, R1));
     p.push(Instruction::alu(Alu::Add, R2, layout::SLOTS as i32));
-    for slot in 0..GROUP {
-        p.push(Instruction::load(Size::Word, R0, R2, (slot * stride) as i16));
+    for line in (0..GROUP * stride).step_by(stride.max(layout::LINE)) {
+        p.push(Instruction::load(Size::Word, R0, R2, line as i16));
     }
     p.place(none);
 }
@@ -132,11 +197,7 @@ fn count(p: &mut Assembler, field: usize) {
 /// Copies the frame, a cache line of its slot at a time. Destroys R0 to R5.
 fn copy(p: &mut Assembler, geometry: &Geometry, refuse: Label) {
     let done = p.label();
-    p.push(Instruction::load(Size::Word, R2, R6, DATA));
-    p.push(Instruction::load(Size::Word, R3, R6, DATA_END));
-    p.push(Instruction::mov(R1, R2));
-    p.push(Instruction::alu(Alu::Add, R1, geometry.room() as i32));
-    p.jump_if(Test::Greater, R1, R3, refuse);
+    begin_frame(p, geometry.room() as i32, refuse);
     for line in (0..geometry.stride()).step_by(layout::LINE) {
         let start = line.saturating_sub(layout::FRAME);
         let end = line + layout::LINE - layout::FRAME;
