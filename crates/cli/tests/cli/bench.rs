@@ -214,3 +214,25 @@ fn the_reader_by_libpcap_says_what_it_was_refused() {
     let (missing, refused) = ("load libpcap", "capture on no-such-link by libpcap into /dev/null");
     assert!(done.stderr.contains(missing) || done.stderr.contains(refused), "{done:?}");
 }
+
+#[test]
+fn questions_are_counted_that_were_answered() {
+    if !need::root() {
+        return;
+    }
+    let done = linerate(["bench", "dns", "--quick", "--json", "--only", "linerate live"]).success();
+    let rows: Vec<serde_json::Value> =
+        done.stdout.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let column = |name: &str| rows.iter().map(|row| row[name].as_str()).collect::<Vec<_>>();
+    let subjects = [Some("linerate live"), Some("linerate live, codes")];
+    assert_eq!(column("subject"), [subjects, subjects].concat());
+    assert_eq!(
+        column("unit"),
+        [["answers/s"; 2], ["%"; 2]].concat().into_iter().map(Some).collect::<Vec<_>>()
+    );
+    for row in &rows {
+        let value = row["value"].as_f64().expect("a figure");
+        let is_share = row["unit"] == "%";
+        assert!(if is_share { (0.0..100.0).contains(&value) } else { value > 0.0 }, "{row}");
+    }
+}
