@@ -67,6 +67,11 @@ impl Lent {
         self.next_kept().is_some()
     }
 
+    /// How many there are, of which none is filtered any more.
+    fn left(&self) -> usize {
+        self.descriptors.len() - self.at
+    }
+
     fn next_kept(&self) -> Option<usize> {
         let is_kept = |at: &usize| self.kept.as_ref().is_none_or(|kept| kept.contains(*at));
         (self.at..self.descriptors.len()).find(is_kept)
@@ -89,6 +94,7 @@ impl Inner {
     /// Has the filter look at the packets at hand anew.
     pub(crate) fn select(&mut self) {
         let interfaces = match &self.kind {
+            Kind::File(savefile) if savefile.large.is_some() => return,
             Kind::File(savefile) => savefile.reader.interfaces(),
             Kind::Live(live) => live.source.interfaces(),
             Kind::Dead | Kind::Created(_) | Kind::Dumping(_) => return,
@@ -101,6 +107,28 @@ impl Inner {
             chosen.select(&batch, None, &mut kept);
             kept
         });
+    }
+
+    /// Has the stream of a large savefile go on by itself from the next packet, before the filter changes.
+    pub(crate) fn leave_large(&mut self) -> Result<(), String> {
+        let Kind::File(savefile) = &mut self.kind else { return Ok(()) };
+        let Some(large) = savefile.large.take_if(|large| large.has_begun()) else { return Ok(()) };
+        let mut skipped = large.given(self.lent.left()) as usize;
+        self.lent = Lent::default();
+        while let Some(batch) =
+            savefile.reader.next_batch(Duration::MAX).map_err(|error| error.to_string())?
+        {
+            let kept = large.kept(&batch);
+            match kept.get(skipped) {
+                Some(next) => {
+                    self.lent.take(&batch);
+                    self.lent.at = *next;
+                    break;
+                }
+                None => skipped -= kept.len(),
+            }
+        }
+        Ok(())
     }
 
     /// Goes on to the next packet; `is_first` of those that a caller asks for at once.
@@ -147,6 +175,18 @@ impl Inner {
         };
         if let Some(fault) = savefile.fault.take() {
             return Err(fault);
+        }
+        if let Some(large) = &mut savefile.large {
+            if !large.has_begun() {
+                large.begin(self.chosen.as_ref());
+            }
+            return match large.next_batch().map_err(|error| error.to_string())? {
+                Some(batch) => {
+                    self.lent.take(&batch);
+                    Ok(Some(batch.len()))
+                }
+                None => savefile.end(),
+            };
         }
         match savefile.reader.next_batch(Duration::MAX).map_err(|error| error.to_string())? {
             Some(batch) => {

@@ -114,8 +114,14 @@ impl FileSource {
     /// The same, but of each interface only the packets that the filter keeps which `compile` gives for
     /// it. It is asked once for each, when packets come.
     #[must_use]
-    pub fn filtered(self, compile: Compile) -> Self {
-        Self { compile: Some(compile), ..self }
+    pub fn filtered(mut self, compile: Compile) -> Self {
+        self.filter(compile);
+        self
+    }
+
+    /// The same of a source that has lent nothing yet.
+    pub fn filter(&mut self, compile: Compile) {
+        self.compile = Some(compile);
     }
 
     /// How many bytes of the input, as compressed as it is, were read for the batches lent so far. It goes on while

@@ -68,6 +68,10 @@ fn set(inner: &mut Inner, instructions: &[Instruction]) -> c_int {
     if let Kind::Live(_) = &inner.kind {
         return inner.filter_live(own.as_ref(), program);
     }
+    if let Err(text) = inner.leave_large() {
+        inner.fail(&text);
+        return ERROR;
+    }
     inner.chosen = Some(match own {
         Some(own) => Arc::new(own.engine),
         None => Arc::new(ByProgram(program)),

@@ -34,6 +34,11 @@ impl Header {
     /// Of a file that shows none, such as a compressed one.
     const HIDDEN: Self = Self { is_swapped: false, major: 2, minor: 4, link_extension: 0 };
 
+    /// Whether these are the first bytes of a pcap file that is not compressed.
+    pub(crate) fn is_plain(bytes: &[u8]) -> bool {
+        words(bytes).is_some_and(|[magic, ..]| is_order(magic))
+    }
+
     /// What the first bytes of a savefile say.
     pub(crate) fn read(bytes: &[u8]) -> Self {
         let Some(words) = words(bytes) else { return Self::HIDDEN };

@@ -3,6 +3,7 @@
 
 pub mod dump;
 pub mod header;
+pub(crate) mod large;
 pub mod open;
 mod rules;
 pub(crate) mod stream;

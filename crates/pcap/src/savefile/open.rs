@@ -9,6 +9,7 @@ use linerate::capture::MAX_SNAPLEN;
 use linerate::savefile::{Reader, Warning};
 
 use super::header::Header;
+use super::large::Large;
 use super::rules::Rules;
 use super::stream::{self, Feed, Owned};
 use crate::abi::PRECISION_MICRO;
@@ -19,6 +20,8 @@ use crate::pointer;
 /// A savefile that is read.
 pub(crate) struct Savefile {
     pub(crate) reader: Reader<Feed>,
+    /// What reads in its place.
+    pub(crate) large: Option<Large>,
     pub(crate) header: Header,
     pub(crate) rules: Rules,
     /// What to say once the packets at hand are given out.
@@ -37,7 +40,11 @@ impl Savefile {
 
     /// The end of the file: an error, once, where it is inside a record.
     pub(crate) fn end(&mut self) -> Result<Option<usize>, String> {
-        let cut = self.reader.warnings().iter().find_map(cut);
+        let warnings = match &self.large {
+            Some(large) => large.warnings(),
+            None => self.reader.warnings(),
+        };
+        let cut = warnings.iter().find_map(cut);
         match cut {
             Some(text) if !self.has_told => {
                 self.has_told = true;
@@ -59,8 +66,8 @@ fn cut(warning: &Warning) -> Option<String> {
     }
 }
 
-/// A handle for the savefile that an open stream has.
-fn read(file: *mut FILE, precision: c_uint) -> Result<*mut Handle, String> {
+/// A handle for the savefile that an open stream has, from its beginning where it has a path.
+fn read(file: *mut FILE, path: Option<&str>, precision: c_uint) -> Result<*mut Handle, String> {
     let precision = Precision::from_number(precision)
         .ok_or_else(|| format!("unknown time stamp resolution {precision}"))?;
     let (feed, head) = Feed::new(file);
@@ -72,7 +79,9 @@ fn read(file: *mut FILE, precision: c_uint) -> Result<*mut Handle, String> {
     let snapshot = c_int::try_from(snaplen).unwrap_or(c_int::MAX);
     let rules = Rules::new(&first);
     let file = Owned(file);
-    let savefile = Savefile { reader, header, rules, fault: None, has_told: false, file };
+    // Of other formats the interfaces have to be looked at, those of packets that the filter turns away, too.
+    let large = path.filter(|_| Header::is_plain(&head.borrow())).and_then(Large::open);
+    let savefile = Savefile { reader, large, header, rules, fault: None, has_told: false, file };
     Ok(Handle::allocate(Kind::File(Box::new(savefile)), first.link_type, snapshot, precision, None))
 }
 
@@ -80,10 +89,10 @@ fn read(file: *mut FILE, precision: c_uint) -> Result<*mut Handle, String> {
 fn open(name: Option<&str>, precision: c_uint) -> Result<*mut Handle, String> {
     let name = name.ok_or("A null pointer was supplied as the file name")?;
     if name == "-" {
-        return read(stream::standard_input(), precision);
+        return read(stream::standard_input(), None, precision);
     }
     let file = Owned(stream::open(name, c"rb")?);
-    let handle = read(file.0, precision)?;
+    let handle = read(file.0, Some(name), precision)?;
     // The handle closes it.
     std::mem::forget(file);
     Ok(handle)
@@ -130,7 +139,7 @@ entry! {
     ) -> *mut Handle, ptr::null_mut() => {
         let opened = match file.is_null() {
             true => Err("Null FILE * pointer provided to savefile open routine".into()),
-            false => read(file, precision),
+            false => read(file, None, precision),
         };
         answer(opened, error)
     }
