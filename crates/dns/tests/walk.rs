@@ -59,6 +59,8 @@ struct World {
     asker: Asker,
     walker: Walker,
     now: Timestamp,
+    /// Bytes of every message that are others on the wire.
+    damage: Vec<(usize, u8)>,
     /// Server and name of each query.
     asked: Vec<String>,
     told: Vec<String>,
@@ -82,8 +84,8 @@ impl World {
         let walker =
             Walker::new(vec![(ROOT.parse::<IpAddr>().unwrap(), 53).into()], [true; 2], 100);
         let now = Timestamp::from_parts(1_000, 0);
-        let (asked, told) = (Vec::new(), Vec::new());
-        Self { serve: Box::new(serve), asker, walker, now, asked, told }
+        let (damage, asked, told) = (Vec::new(), Vec::new(), Vec::new());
+        Self { serve: Box::new(serve), asker, walker, now, damage, asked, told }
     }
 
     fn begin(&mut self, name: &str, rtype: u16, tag: u64) {
@@ -137,7 +139,10 @@ impl World {
         let server = packet.destination.to_string();
         self.asked.push(format!("{server} {name}"));
         let said = (self.serve)(&server, &name, rtype);
-        let reply = said.message(&message[..end + 4])?;
+        let mut reply = said.message(&message[..end + 4])?;
+        for (place, byte) in &self.damage {
+            reply.get_mut(*place).into_iter().for_each(|hit| *hit = *byte);
+        }
         let mut frame = vec![0; 2_000];
         let length = Path::back(&packet, [4; 6]).write(&mut frame, IpNumber::UDP, 6, |slot| {
             slot[..2].copy_from_slice(&packet.payload[2..4]);
@@ -595,7 +600,22 @@ fn chance(seed: &[u8], server: &str, name: &str) -> Said {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #[test]
+    fn every_walk_comes_to_one_end_whatever_is_damaged(
+        // Behind the number and the question.
+        damage in prop::collection::vec((28..140_usize, any::<u8>()), 1..8),
+        counts in prop::option::of([0..4_u8, 0..4_u8, 0..4_u8]),
+    ) {
+        let mut world = world(|server, _, _| match server {
+            "192.0.2.2" => refer(&["a.test NS ns.a.test", "ns.a.test A 192.0.2.3", "a.test NS ns.test"]),
+            _ => answer(&["www.a.test CNAME a.test", "a.test CNAME b.a.test", "b.a.test A 203.0.113.1"]),
+        });
+        world.damage = damage;
+        world.damage.extend(counts.iter().flat_map(|counts| [7, 9, 11].into_iter().zip(*counts)));
+        world.begin("www.a.test", A, 7);
+        world.run();
+        prop_assert_eq!(world.told.len(), 1, "{:?}", world.told);
+    }
 
     #[test]
     fn every_walk_comes_to_one_end_whatever_servers_say(seed in prop::collection::vec(any::<u8>(), 8..64)) {
