@@ -1,7 +1,7 @@
-//! Pieces of programs: arithmetic with constants, as few instructions as they allow, and the end.
+//! Pieces of programs: arithmetic with constants, as few instructions as they allow; what does not vary; and the end.
 
 use linerate_bpf::extended::Register::{R0, R1, R2, R3};
-use linerate_bpf::extended::{Alu, Assembler, Instruction, Register, helper};
+use linerate_bpf::extended::{Alu, Assembler, Instruction, Register, Size, helper};
 
 /// Puts a number of up to 64 bits into a register.
 pub(super) fn load(p: &mut Assembler, to: Register, number: u64) {
@@ -45,6 +45,37 @@ pub(super) fn modulo(p: &mut Assembler, to: Register, number: u128) {
 pub(super) fn shift(p: &mut Assembler, op: Alu, to: Register, bits: u32) {
     if bits > 0 {
         p.push(Instruction::alu(op, to, bits as i32));
+    }
+}
+
+/// Writes bytes to where `to` points. Destroys R0.
+pub(super) fn write(p: &mut Assembler, to: Register, bytes: &[u8]) {
+    let mut at = 0;
+    while at < bytes.len() {
+        let (size, length) = piece(bytes.len() - at);
+        load(p, R0, number(&bytes[at..at + length]));
+        p.push(Instruction::store(size, to, at as i16, R0));
+        at += length;
+    }
+}
+
+/// The largest piece of so many bytes that an instruction loads or stores, and its length: 8, 4, 2 or 1.
+pub(super) fn piece(bytes: usize) -> (Size, usize) {
+    match bytes {
+        8.. => (Size::Double, 8),
+        4.. => (Size::Word, 4),
+        2.. => (Size::Half, 2),
+        _ => (Size::Byte, 1),
+    }
+}
+
+/// The number that is stored as these bytes.
+fn number(bytes: &[u8]) -> u64 {
+    match *bytes {
+        [one] => one.into(),
+        [a, b] => u16::from_ne_bytes([a, b]).into(),
+        [a, b, c, d] => u32::from_ne_bytes([a, b, c, d]).into(),
+        _ => bytes.try_into().map_or(0, u64::from_ne_bytes),
     }
 }
 

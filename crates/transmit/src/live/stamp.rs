@@ -3,7 +3,7 @@
 use linerate_bpf::extended::Register::{R0, R1, R2, R3, R4, R6, R8, R10};
 use linerate_bpf::extended::{Alu, Assembler, Instruction, Label, Register, Size, Test};
 
-use super::code::{load, modulo, shift, with};
+use super::code::{load, modulo, piece, shift, with, write};
 use super::index::{can_choose, index, permute};
 use super::program::{DATA, DATA_END};
 use crate::space::Span;
@@ -14,6 +14,10 @@ pub(super) const LONGEST: usize = 3072;
 
 /// So many spans of values a program looks through, one after the other.
 const SPANS: usize = 64;
+
+/// Bytes that hold all headers. On a virtual wire the other end has the very page that was sent, writes other addresses into
+/// it and counts hops down, and the page comes back for a later frame.
+const HEADERS: usize = 128;
 
 /// A template as a part of a program.
 ///
@@ -47,7 +51,7 @@ impl Stamp {
         Ok(Self { template: template.clone(), frame, bases })
     }
 
-    /// The frame to begin with: the program changes only what varies.
+    /// The frame to begin with: the program writes its headers and what varies.
     pub fn frame(&self) -> &[u8] {
         &self.frame
     }
@@ -59,13 +63,13 @@ impl Stamp {
         p.push(Instruction::mov(R2, R8));
         p.push(Instruction::alu(Alu::Add, R2, self.frame.len() as i32));
         p.jump_if(Test::Greater, R2, R1, give_up);
+        write(p, R8, &self.frame[..self.rewritten()]);
         for (checksum, base) in self.bases.iter().enumerate() {
             load(p, R1, *base);
             p.push(Instruction::store(Size::Double, R10, slot(checksum), R1));
         }
         let walks = self.template.walks();
         permute(p, walks.permutation(), give_up);
-        self.clear_shared(p);
         for (varying, step) in self.template.varying().iter().zip(walks.steps()) {
             index(p, step);
             value(p, varying);
@@ -77,14 +81,11 @@ impl Stamp {
         }
     }
 
-    /// Sets bytes that several fields share to what does not vary in them.
-    fn clear_shared(&self, p: &mut Assembler) {
-        for write in self.writes().filter(|write| self.is_shared(write)) {
-            for at in low_half(write) {
-                let byte = i32::from(self.frame[at]);
-                p.push(Instruction::store(Size::Byte, R8, at as i16, byte));
-            }
-        }
+    /// How many bytes from the first on are written in every frame: those that hosts on a frame's way rewrite, and all that a
+    /// field of few bits shares with others.
+    fn rewritten(&self) -> usize {
+        let ends = self.writes().map(|write| write.at + write.width);
+        ends.max().unwrap_or(0).max(HEADERS).min(self.frame.len())
     }
 
     fn writes(&self) -> impl Iterator<Item = &Write> {
@@ -161,16 +162,6 @@ fn check(template: &Template) -> Result<(), &'static str> {
 fn low_half(write: &Write) -> std::ops::Range<usize> {
     let end = write.at + write.width;
     end - write.width.min(8)..end
-}
-
-/// The largest piece of so many bytes.
-fn piece(bytes: usize) -> (Size, usize) {
-    match bytes {
-        8.. => (Size::Double, 8),
-        4.. => (Size::Word, 4),
-        2.. => (Size::Half, 2),
-        _ => (Size::Byte, 1),
-    }
 }
 
 /// R3 in network byte order.

@@ -5,8 +5,8 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::time::Duration;
 
 use linerate_base::{ErrorKind, Result};
-use linerate_bpf::extended::Register::{R0, R1, R2};
-use linerate_bpf::extended::{Alu, Assembler, Instruction, Size};
+use linerate_bpf::extended::Register::{R0, R1, R2, R3, R4};
+use linerate_bpf::extended::{Alu, Assembler, Instruction, Size, Test};
 use linerate_lab::{Host, Lab, Offload, need};
 use linerate_sys::bpf::{Link, Map, MapSpec, Program, ProgramKind, ProgramSpec, XdpMode};
 use linerate_sys::{cpu, netlink};
@@ -64,12 +64,21 @@ fn a_time_ends_it_with_a_rate_and_without() {
     }
 }
 
+/// `enum xdp_action`.
+const XDP_DROP: i32 = 1;
+
+/// Has a program look at what the host receives.
+fn attach(host: &Host, program: Assembler) -> Link {
+    let words: Vec<_> = program.finish().unwrap().iter().map(Instruction::encode).collect();
+    let program = Program::load(&ProgramSpec::new(ProgramKind::Xdp, &words, "receiver")).unwrap();
+    let index = host.interface_index();
+    host.run(|| Link::xdp(&program, index, XdpMode::Native)).unwrap()
+}
+
 /// A program that counts packets by the queue that they came to and drops them, and where it counts.
 fn count_queues(host: &Host) -> (Link, Map) {
     /// `rx_queue_index` in `struct xdp_md`.
     const QUEUE: i16 = 16;
-    /// `enum xdp_action`.
-    const XDP_DROP: i32 = 1;
     let counts = Map::new(&MapSpec::array("queues", 16, 1)).unwrap();
     let mut p = Assembler::new();
     p.push(Instruction::load(Size::Word, R2, R1, QUEUE));
@@ -80,10 +89,7 @@ fn count_queues(host: &Host) -> (Link, Map) {
     p.push(Instruction::mov(R2, 1));
     p.push(Instruction::atomic_add(Size::Double, R1, 0, R2));
     p.extend([Instruction::mov(R0, XDP_DROP), Instruction::exit()]);
-    let words: Vec<_> = p.finish().unwrap().iter().map(Instruction::encode).collect();
-    let program = Program::load(&ProgramSpec::new(ProgramKind::Xdp, &words, "queues")).unwrap();
-    let index = host.interface_index();
-    let link = host.run(|| Link::xdp(&program, index, XdpMode::Native)).unwrap();
+    let link = attach(host, p);
     (link, counts)
 }
 
@@ -117,6 +123,48 @@ fn threads_send_each_packet_once_by_queues_of_their_own() {
     }
     let error = send(a, &Plan { threads: cores + 1, ..once(&template) }).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
+}
+
+/// A program that writes over a frame's first 56 bytes, and where it counts those that had come with other addresses, hops or
+/// protocol than `frame`: its first 24 bytes.
+fn overwrite(host: &Host, frame: &[u8]) -> (Link, Map) {
+    let counts = Map::new(&MapSpec::array("damaged", 8, 1)).unwrap();
+    let mut p = Assembler::new();
+    let [damaged, done, pass] = [p.label(), p.label(), p.label()];
+    p.push(Instruction::load(Size::Word, R2, R1, 0));
+    p.push(Instruction::load(Size::Word, R3, R1, 4));
+    p.push(Instruction::mov(R4, R2));
+    p.push(Instruction::alu(Alu::Add, R4, 60));
+    p.jump_if(Test::Greater, R4, R3, pass);
+    for (at, word) in (0..24).step_by(8).zip(frame.chunks(8)) {
+        let word = u64::from_ne_bytes(word.try_into().unwrap());
+        p.extend(Instruction::load_number(R3, word));
+        p.push(Instruction::load(Size::Double, R4, R2, at));
+        p.jump_if(Test::NotEqual, R3, R4, damaged);
+    }
+    p.jump(done);
+    p.place(damaged);
+    p.extend(Instruction::load_map_value(R1, counts.as_fd().as_raw_fd(), 0));
+    p.push(Instruction::mov(R3, 1));
+    p.push(Instruction::atomic_add(Size::Double, R1, 0, R3));
+    p.place(done);
+    (0..56).step_by(8).for_each(|at| p.push(Instruction::store(Size::Double, R2, at, 0)));
+    p.place(pass);
+    p.extend([Instruction::mov(R0, XDP_DROP), Instruction::exit()]);
+    (attach(host, p), counts)
+}
+
+#[test]
+fn what_a_receiver_writes_into_frames_is_not_sent() {
+    let Some(lab) = quiet_pair() else { return };
+    let (a, b) = (lab.host("a"), lab.host("b"));
+    let text = "Ether(dst='02:00:00:00:00:99')/IP(dst='10.64.0.1')/UDP(sport=1-60000)/Raw(size=18)";
+    let template = template(a, text);
+    let (_link, damaged) = overwrite(b, &expected(&template, 1)[0]);
+    let before = b.counters().unwrap().received;
+    let report = send(a, &once(&template)).unwrap_or_else(|error| panic!("{error}"));
+    await_received(b, before, report.stats.sent);
+    assert_eq!(damaged.lookup(&[0; 4]).unwrap().unwrap(), 0_u64.to_ne_bytes());
 }
 
 #[test]

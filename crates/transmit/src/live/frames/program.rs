@@ -4,7 +4,7 @@ use linerate_bpf::extended::Register::{R0, R1, R2, R3, R4, R5, R6, R7, R8, R9};
 use linerate_bpf::extended::{Alu, Assembler, Instruction, Label, Size, Test, helper};
 use linerate_sys::frame_ring::{Geometry, layout};
 
-use super::super::code::{load, redirect};
+use super::super::code::{piece, redirect, write};
 use super::super::program::{DATA, DATA_END, XDP_DROP};
 use super::Alike;
 use crate::link::HEADER;
@@ -69,44 +69,18 @@ fn pull_whole(p: &mut Assembler, geometry: &Geometry, refuse: Label) {
 fn pull_alike(p: &mut Assembler, alike: &Alike, refuse: Label) {
     let frame = alike.frame();
     begin_frame(p, frame.len() as i32, refuse);
-    let mut at = 0;
-    while at < frame.len() {
-        let length = 1 << (frame.len() - at).min(8).ilog2();
-        load(p, R0, number(&frame[at..at + length]));
-        p.push(Instruction::store(size(length), R2, at as i16, R0));
-        at += length;
-    }
+    write(p, R2, frame);
     for group in alike.pieces().chunks(4) {
         let registers = || [R0, R1, R3, R4].into_iter().zip(group);
-        for (register, piece) in registers() {
-            let from = layout::FRAME + piece.packed;
-            p.push(Instruction::load(size(piece.length), register, R9, from as i16));
+        for (register, part) in registers() {
+            let from = layout::FRAME + part.packed;
+            p.push(Instruction::load(piece(part.length).0, register, R9, from as i16));
         }
-        for (register, piece) in registers() {
-            p.push(Instruction::store(size(piece.length), R2, piece.at as i16, register));
+        for (register, part) in registers() {
+            p.push(Instruction::store(piece(part.length).0, R2, part.at as i16, register));
         }
     }
     give_back(p);
-}
-
-/// The number that is stored as these bytes.
-fn number(bytes: &[u8]) -> u64 {
-    match *bytes {
-        [one] => one.into(),
-        [a, b] => u16::from_ne_bytes([a, b]).into(),
-        [a, b, c, d] => u32::from_ne_bytes([a, b, c, d]).into(),
-        _ => bytes.try_into().map_or(0, u64::from_ne_bytes),
-    }
-}
-
-/// So many bytes at once: 8, 4, 2 or 1.
-fn size(length: usize) -> Size {
-    match length {
-        8 => Size::Double,
-        4 => Size::Word,
-        2 => Size::Half,
-        _ => Size::Byte,
-    }
 }
 
 /// R2 = where the frame begins, which has at least so many bytes. Destroys R1 and R3.
