@@ -141,7 +141,7 @@ struct pcap_stat_ex {
 	u_int ps_netdrop; /* Packets lost on the network, of captures on other machines: 0. */
 };
 
-/* Of WinPcap: packets to send, each a PacketHeader and its bytes. */
+/* Of WinPcap: packets to send, each a struct pcap_pkthdr and its bytes. */
 struct pcap_send_queue {
 	u_int maxlen; /* Bytes that there is room for. */
 	u_int len; /* Bytes that are there. */

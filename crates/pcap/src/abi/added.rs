@@ -19,7 +19,7 @@ pub struct ExtendedStat {
     pub ps_netdrop: c_uint,
 }
 
-/// `struct pcap_send_queue` of WinPcap: packets to send, each a [`PacketHeader`] and its bytes.
+/// `struct pcap_send_queue` of WinPcap: packets to send, each a `struct pcap_pkthdr` and its bytes.
 #[repr(C)]
 #[derive(Debug)]
 pub struct SendQueue {
