@@ -3,8 +3,8 @@
 //! The function takes the region (`rdi`), the first descriptor (`rsi`) and the end of them (`rdx`), whose number is a multiple of
 //! sixteen, where a mask of 16 bits for each chunk goes (`rcx`), and how far from the region's beginning packets may end
 //! (`r8d`), which is three bytes before its end: so that four bytes can be loaded of which a packet has but the first; at last,
-//! whether packets are in a cache that is near (`r9d`). It gives the //! descriptor before which it ended: the last one's end, or the chunk that has a packet that ends farther, or is cut between
-//! two fields of which the second is not always asked for.
+//! whether packets are in a cache that is near (`r9d`). It gives the descriptor before which it ended: the last one's end, or the
+//! chunk that has a packet that ends farther, or is cut between two fields of which the second is not always asked for.
 //!
 //! The steps are there twice: for chunks whose packets all have the bytes that are looked at, but for those behind headers of
 //! variable length, and for the others.
