@@ -67,6 +67,15 @@ impl Shared {
     }
 }
 
+/// Sets a flag once it is dropped: also when its thread panics, as others wait for it.
+struct Raise<'a>(&'a AtomicBool);
+
+impl Drop for Raise<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 pub(super) fn run(args: &ScanArgs) -> Result<Outcome> {
     let mut journal = Journal::begin(&args.run, args.whom.seed)?;
     let (plan, hops) = Plan::new(args, journal.seed)?;
@@ -99,8 +108,9 @@ pub(super) fn run(args: &ScanArgs) -> Result<Outcome> {
             shared.has_failed.store(result.is_err(), Ordering::Relaxed);
             result
         });
+        let over = Raise(&shared.is_over);
         let sent = sending.all(&|| requests.stop() || shared.is_ended());
-        shared.is_over.store(true, Ordering::Relaxed);
+        drop(over);
         let received = receiving.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         (sent, received)
     });

@@ -6,6 +6,7 @@
 
 mod subject;
 
+use std::cell::Cell;
 use std::collections::HashSet;
 use std::fs;
 use std::net::Ipv4Addr;
@@ -13,7 +14,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use linerate::lab::traffic::Answers;
+use linerate::lab::traffic::{Answers, send_frames};
 
 use super::behind::{Ground, Seen};
 use super::progress::Progress;
@@ -135,11 +136,27 @@ fn scan(ground: &Ground, subject: &Subject, rate: u64, count: u64) -> Result<Sca
     let bits = 32 - count.next_power_of_two().trailing_zeros();
     let line = subject.line(Pace::Rate(rate), bits, folder.path());
     let running = ground.start(&line, folder.path())?;
-    let (rate, _) = running.finish(LONGEST, || Ok(answers.count()?))?;
+    let last = Cell::new(0);
+    let count = || {
+        let now = answers.count()?;
+        if last.replace(now) == now {
+            send_frames(ground.server(), &[stray()])?;
+        }
+        Ok(now)
+    };
+    let (rate, _) = running.finish(LONGEST, count)?;
     let answered = answers.count()?;
     let found = found(&subject::output(folder.path()))?;
     let missed = 100.0 * answered.saturating_sub(found) as f64 / answered.max(1) as f64;
     Ok(Scan { rate, missed })
+}
+
+/// A frame to everybody that nobody knows the protocol of. masscan looks whether it is to end when a frame comes, and
+/// where no answers are left it would wait for ever.
+fn stray() -> Vec<u8> {
+    /// IEEE 802: for local experiments.
+    const ETHERTYPE: [u8; 2] = [0x88, 0xb5];
+    [&[0xff; 6], &[2, 0, 0, 0, 0, 9], &ETHERTYPE[..], &[0; 46]].concat()
 }
 
 /// How many addresses an output names, each once.
