@@ -8,6 +8,11 @@ pub(crate) enum Order {
 }
 
 impl Order {
+    /// True for the order of the machine that this runs on.
+    pub(crate) fn is_native(self) -> bool {
+        (self == Self::Little) == cfg!(target_endian = "little")
+    }
+
     /// The 16-bit number at `at`; the caller has checked that it lies inside.
     #[inline]
     pub(crate) fn u16(self, bytes: &[u8], at: usize) -> u16 {

@@ -14,7 +14,7 @@ use super::capture::BackendArg;
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct WithArgs {
-    /// Say at the end what was captured, what was lost, and how.
+    /// Say at the end what was captured, what was lost, and how. Of a program that a signal kills nothing is known.
     #[arg(long)]
     pub(crate) report: bool,
 

@@ -86,7 +86,9 @@ fn forward(mut signals: Signals, program: u32) {
 
 fn tell(report: &str) {
     if report.is_empty() {
-        output::tell("the program closed no capture of our library");
+        output::tell(
+            "no capture by our library has told anything: the program began none, or was killed",
+        );
     }
     report.lines().for_each(output::tell);
 }

@@ -46,7 +46,7 @@ fn activate(inner: &mut Inner) -> c_int {
         Ok(live) => {
             let link_type = live.config.link_type.or_else(|| live.link_types.first().copied());
             (inner.link_type, inner.snapshot) = (link_type.unwrap_or_default(), snapshot);
-            inner.kind = Kind::Live(Box::new(live));
+            inner.kind = Kind::Live(live);
         }
         Err(error) => {
             inner.fail(&error.to_string());

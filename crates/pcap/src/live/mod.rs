@@ -1,10 +1,11 @@
 //! Live captures: settings, then a source of `linerate::capture` by the best back end that works.
 
 pub mod activate;
+mod at_exit;
 pub mod devices;
 mod environment;
 pub(crate) mod protocol;
-pub(crate) mod report;
+mod report;
 pub mod select;
 pub mod settings;
 pub mod source;

@@ -3,9 +3,13 @@
 use std::env;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
+use std::process;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use linerate::base::Stats;
-use linerate::capture::Capture;
+use linerate::capture::{Capture, Config, Interrupt};
+
+use super::at_exit::{Gate, Inside};
 
 /// Names the file to which each capture adds a line at its end.
 const REPORT: &str = "LINERATE_REPORT";
@@ -13,25 +17,67 @@ const REPORT: &str = "LINERATE_REPORT";
 /// Where a capture will tell what it has done. The file is opened at the beginning, as a program may give up its
 /// privileges.
 #[derive(Debug)]
-pub(crate) struct Report(File);
+pub(super) struct Report {
+    file: File,
+    interface: String,
+    interrupt: Interrupt,
+    pub(super) gate: Gate,
+    /// The process that tells: that which has begun to capture, or its child that has asked for packets last.
+    process: AtomicU32,
+    is_told: AtomicBool,
+}
 
 impl Report {
-    /// Of the environment; `None` where nobody asks.
-    pub(crate) fn asked() -> Option<Self> {
+    /// As the environment asks; `None` where nobody does.
+    pub(super) fn asked(config: &Config) -> Option<Self> {
         let path = env::var_os(REPORT).filter(|path| !path.is_empty())?;
-        OpenOptions::new().append(true).create(true).open(path).ok().map(Self)
+        Some(Self {
+            file: OpenOptions::new().append(true).create(true).open(path).ok()?,
+            interface: config.interface.clone(),
+            interrupt: config.interrupt.clone(),
+            gate: Gate::default(),
+            process: process::id().into(),
+            is_told: false.into(),
+        })
     }
 
-    /// Adds the line.
-    pub(crate) fn tell(&mut self, interface: &str, way: &str, stats: &Stats, sent: u64) {
-        let line = line(interface, way, stats, sent);
-        // There is nobody to tell that there is nobody to tell.
-        let _ = self.0.write_all(line.as_bytes());
+    /// Lets the thread, and so its process, to the packets.
+    pub(super) fn enter(&self) -> Inside<'_> {
+        self.process.store(process::id(), Ordering::Relaxed);
+        self.gate.enter()
+    }
+
+    /// Whether the capture is this process's, and not that of one that has forked.
+    pub(super) fn is_this_process(&self) -> bool {
+        self.process.load(Ordering::Relaxed) == process::id()
+    }
+
+    /// Has the wait for packets return, and those after it.
+    pub(super) fn end_waits(&self) {
+        self.interrupt.trigger();
+    }
+
+    /// Adds the line, once.
+    pub(super) fn tell(&self, way: &str, stats: &Stats, sent: u64) {
+        self.write(&line(&self.interface, way, stats, sent));
+    }
+
+    /// Adds a line that says why there is no such one.
+    pub(super) fn tell_that_it_is_unknown(&self) {
+        let why = "not known what was captured: a thread was at work when the program ended";
+        self.write(&format!("{}: {why}\n", self.interface));
+    }
+
+    fn write(&self, line: &str) {
+        if self.is_this_process() && !self.is_told.swap(true, Ordering::Relaxed) {
+            // There is nobody to tell that there is nobody to tell.
+            let _ = (&self.file).write_all(line.as_bytes());
+        }
     }
 }
 
 /// How packets are captured.
-pub(crate) fn way(capture: &Capture) -> String {
+pub(super) fn way(capture: &Capture) -> String {
     match capture.hook {
         Some(hook) => format!("the back end {} ({})", capture.backend, hook.name()),
         None => format!("the back end {}", capture.backend),

@@ -15,10 +15,10 @@ use linerate::capture::{self, ANY, Config, Directions, Filter, UserFilter};
 use linerate::filter::{self, Options, Target};
 use linerate::sys::interface;
 
-use super::protocol;
 use super::report::{self, Report};
 use super::select::Selectable;
 use super::settings::Settings;
+use super::{at_exit, protocol};
 use crate::abi::{
     DIRECTION_BOTH, DIRECTION_IN, DIRECTION_OUT, Direction, ERROR, ExtendedStat, PcapStat,
 };
@@ -46,7 +46,7 @@ pub(crate) struct Live {
     protocol: Option<u16>,
     /// How packets are captured, and where that is told at the end.
     way: String,
-    report: Option<Report>,
+    report: Option<Arc<Report>>,
     /// What the sources before this one have counted.
     earlier: Stats,
     /// Whether this source has lent packets.
@@ -63,7 +63,8 @@ pub(crate) enum Mode {
 }
 
 impl Live {
-    pub(crate) fn open(mut config: Config, settings: &Settings) -> Result<Self> {
+    /// Begins to capture. It stays where it is in memory, as the end of the program may look for it.
+    pub(crate) fn open(mut config: Config, settings: &Settings) -> Result<Box<Self>> {
         let link_types = link_types(&config.interface)?;
         let &Settings { timeout, is_nonblocking, protocol, .. } = settings;
         if let Some(protocol) = protocol {
@@ -71,7 +72,8 @@ impl Live {
             restrict(&mut config, protocol, link_type.unwrap_or_default())?;
         }
         let (source, way) = begin(&config, Mode::Capture, timeout)?;
-        Ok(Self {
+        let report = Report::asked(&config).map(Arc::new);
+        let mut live = Box::new(Self {
             source,
             config,
             link_types,
@@ -82,10 +84,14 @@ impl Live {
             selectable: None,
             protocol,
             way,
-            report: Report::asked(),
+            report: report.clone(),
             earlier: Stats::default(),
             has_lent: false,
-        })
+        });
+        if let Some(report) = report {
+            at_exit::remember(&mut live, report);
+        }
+        Ok(live)
     }
 
     /// Captures in another way from now on. Where that fails the capture goes on as it was.
@@ -94,6 +100,7 @@ impl Live {
         if let Some(selectable) = &self.selectable {
             selectable.follow(&mut source)?;
         }
+        let _inside = self.report.as_deref().map(Report::enter);
         if self.has_lent {
             self.earlier += self.source.stats().unwrap_or_default();
         }
@@ -104,7 +111,12 @@ impl Live {
 
     /// The next packets, waiting for them as long as was set.
     pub(crate) fn next_batch(&mut self) -> Result<Option<Batch<'_>>> {
-        let wait = if self.is_nonblocking { Duration::ZERO } else { self.timeout };
+        self.batch_within(if self.is_nonblocking { Duration::ZERO } else { self.timeout })
+    }
+
+    /// The same, waiting so long.
+    pub(crate) fn batch_within(&mut self, wait: Duration) -> Result<Option<Batch<'_>>> {
+        let _inside = self.report.as_deref().map(Report::enter);
         let batch = self.source.next_batch(wait)?;
         self.has_lent |= batch.is_some_and(|batch| !batch.is_empty());
         Ok(batch)
@@ -115,6 +127,13 @@ impl Live {
         let mut stats = self.source.stats()?;
         stats += self.earlier;
         Ok(stats)
+    }
+
+    /// Adds the line of the report, if one was asked for.
+    pub(super) fn tell(&mut self) {
+        if let (Some(report), Ok(stats)) = (self.report.clone(), self.total()) {
+            report.tell(&self.way, &stats, self.sending.sent());
+        }
     }
 
     fn stats(&mut self) -> Result<ExtendedStat> {
@@ -130,9 +149,10 @@ impl Live {
 
 impl Drop for Live {
     fn drop(&mut self) {
-        if let (Some(mut report), Ok(stats)) = (self.report.take(), self.total()) {
-            report.tell(&self.config.interface, &self.way, &stats, self.sending.sent());
+        if let Some(report) = &self.report {
+            at_exit::forget(report);
         }
+        self.tell();
     }
 }
 

@@ -20,7 +20,8 @@ fn header_for(inner: &Inner, name: &str) -> Result<[u8; SIZE], String> {
         let number = dlt(inner.link_type);
         return Err(format!("{name}: link-layer type {number} isn't supported in savefiles"));
     }
-    Ok(header::written(inner.link_type, inner.snapshot, inner.precision))
+    let extension = inner.savefile().map_or(0, |savefile| savefile.header.link_extension);
+    Ok(header::written(inner.link_type, extension, inner.snapshot, inner.precision))
 }
 
 /// Writes to a stream; false where it does not take all.

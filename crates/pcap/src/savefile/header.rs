@@ -84,8 +84,13 @@ fn is_order(magic: u32) -> bool {
     is_native(magic) || is_native(magic.swap_bytes())
 }
 
-/// The header of a pcap file.
-pub(crate) fn written(link_type: LinkType, snapshot: c_int, precision: Precision) -> [u8; SIZE] {
+/// The header of a pcap file; the extension is in the link type's field, too.
+pub(crate) fn written(
+    link_type: LinkType,
+    extension: u32,
+    snapshot: c_int,
+    precision: Precision,
+) -> [u8; SIZE] {
     let magic = match precision {
         Precision::Micro => MICRO[0],
         Precision::Nano => NANO,
@@ -95,7 +100,7 @@ pub(crate) fn written(link_type: LinkType, snapshot: c_int, precision: Precision
     header[4..6].copy_from_slice(&2_u16.to_ne_bytes());
     header[6..8].copy_from_slice(&4_u16.to_ne_bytes());
     header[16..20].copy_from_slice(&snapshot.to_ne_bytes());
-    header[20..24].copy_from_slice(&u32::from(link_type.0).to_ne_bytes());
+    header[20..24].copy_from_slice(&(u32::from(link_type.0) | extension).to_ne_bytes());
     header
 }
 
@@ -146,8 +151,8 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_in_both_orders() {
-        let header = written(LinkType::ETHERNET, 1000, Precision::Nano);
-        let read = Header { is_swapped: false, major: 2, minor: 4, link_extension: 0 };
+        let header = written(LinkType::ETHERNET, EXTENSION, 1000, Precision::Nano);
+        let read = Header { is_swapped: false, major: 2, minor: 4, link_extension: EXTENSION };
         assert_eq!(Header::read(&header), read);
         let mut swapped = header;
         swapped[0..4].reverse();
@@ -161,9 +166,9 @@ mod tests {
 
     #[test]
     fn what_differs_is_named() {
-        let header = written(LinkType::ETHERNET, 1000, Precision::Micro);
+        let header = written(LinkType::ETHERNET, 0, 1000, Precision::Micro);
         let differs = |link_type, snapshot, precision| {
-            mismatch(&written(link_type, snapshot, precision), &header)
+            mismatch(&written(link_type, 0, snapshot, precision), &header)
         };
         assert_eq!(differs(LinkType::ETHERNET, 1000, Precision::Micro), None);
         assert_eq!(differs(LinkType::RAW, 1000, Precision::Micro), Some("different linktype"));

@@ -89,7 +89,7 @@ impl Dump {
     fn write(&self, live: &mut Live, writer: &mut Writer<DiskFile>) -> Result<()> {
         let (mut kept, mut written) = (Matches::new(), 0);
         while !self.stop.load(Ordering::Relaxed) {
-            let Some(batch) = live.source.next_batch(Duration::MAX)? else { return Ok(()) };
+            let Some(batch) = live.batch_within(Duration::MAX)? else { return Ok(()) };
             if let Some(chosen) = &self.chosen {
                 chosen.select(&batch, None, &mut kept);
             }

@@ -1,5 +1,6 @@
 //! C programs that capture and send on an interface of a lab.
 
+use std::fs;
 use std::path::Path;
 use std::process::Command;
 
@@ -48,6 +49,25 @@ fn live_captures_are_the_same_by_each_back_end() {
         let mut command = by(host, &program, &library, backend);
         command.arg(host.interface());
         assert_same(&system, &printed(command));
+    }
+}
+
+#[test]
+fn each_capture_has_its_line_however_the_program_ends() {
+    let Some(lab) = lab() else { return };
+    let (folder, library) = (TempDir::new().expect("a folder"), library());
+    let (host, program) = (lab.host("a"), compiled("exit.c", folder.path()));
+    let ways = ["return", "close", "callback", "handler", "thread", "fork", "child"];
+    for (way, backend) in ways.iter().flat_map(|way| BACK_ENDS.map(|backend| (way, backend))) {
+        let report = folder.path().join(format!("{way} {backend}"));
+        let mut command = by(host, &program, &library, backend);
+        command.args([host.interface(), way]).env("LINERATE_REPORT", &report);
+        printed(command);
+        let told = fs::read_to_string(&report).expect("a report");
+        let begins = format!("{}: 10 packets captured, 0 dropped, ", host.interface());
+        let lines: Vec<_> = told.lines().filter(|line| !line.contains(", 10 sent, ")).collect();
+        assert!(lines.len() == 1 && lines[0].starts_with(&begins), "{way} by {backend:?}: {told}");
+        assert_eq!(told.lines().count(), 2, "{way} by {backend:?}: {told}");
     }
 }
 

@@ -5,7 +5,7 @@
 //! ```
 //! A parser works through all whole records in the window at once and notes each packet's place in the
 //! table; the batch lends window and table out. No packet is copied out of the window, and nothing is
-//! allocated per packet.
+//! allocated per packet. Pseudo-headers in the other byte order are turned where they lie.
 
 mod cutter;
 mod detached;
@@ -15,6 +15,7 @@ mod input;
 mod lz4;
 mod pcap;
 mod pcapng;
+mod pseudo;
 mod reader;
 mod table;
 mod warning;

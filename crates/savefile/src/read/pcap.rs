@@ -88,7 +88,8 @@ impl Pcap {
             }
             snaplen => snaplen,
         };
-        table.add_interface(Interface { link_type, snaplen, ..Interface::default() })?;
+        let interface = Interface { link_type, snaplen, ..Interface::default() };
+        table.add_interface(interface, order)?;
         Ok(Self {
             order,
             record_header: if magic == MODIFIED { MODIFIED_RECORD_HEADER } else { RECORD_HEADER },

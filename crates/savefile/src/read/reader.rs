@@ -25,8 +25,8 @@ use super::window::Window;
 ///   then tells of the cut, as it does when compressed data end too early.
 /// - A damaged record ends reading with an error that names its offset. Packets before it were delivered.
 /// - A packet's `length` is what the file says, which in damaged files may be less than was captured.
-/// - Packets come with the bytes that the file has: where it was written on a machine of the other byte
-///   order, pseudo-headers in host order (as of NFLOG) stay in that machine's order.
+/// - Of a file from a machine of the other byte order, pseudo-headers in that machine's order (PF's and netfilter's log,
+///   USB, SocketCAN in cooked frames) come in this machine's, as if it had captured them.
 /// - A Simple Packet Block has no time: its packet gets [`Timestamp::EPOCH`](linerate_base::Timestamp).
 pub struct Reader<R: Read> {
     window: Window<Input<R>>,
@@ -90,10 +90,12 @@ impl<R: Read> Reader<R> {
     }
 
     /// A cutter for the part of the input from [`offset`](Self::offset) on; `None` where that has to be
-    /// read in order, as it is compressed, or nothing is known of its packets yet.
+    /// read in order, as it is compressed, its packets have to be turned, or nothing is known of them yet.
     pub fn cutter(&self) -> Option<Cutter> {
         let time = self.table.descriptors.first()?.time;
-        let can = !self.window.input().is_compressed() && matches!(self.state, State::Reading);
+        let can = !self.window.input().is_compressed()
+            && !self.table.has_turns()
+            && matches!(self.state, State::Reading);
         let table = Table { descriptors: Vec::new(), news: false, ..self.table.clone() };
         can.then(|| Cutter::new(self.format.clone(), table, time))
     }
@@ -137,7 +139,11 @@ impl<R: Read> Reader<R> {
     }
 
     fn parse(&mut self) {
+        let known = self.table.descriptors.len();
         let step = self.format.parse(self.window.region(), self.window.start(), &mut self.table);
+        if self.table.has_turns() {
+            self.table.turn(known, self.window.region_mut());
+        }
         self.window.consume_to(step.at);
         match step.stop {
             Stop::Need(bytes) => self.need = bytes,

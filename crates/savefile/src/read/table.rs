@@ -2,7 +2,9 @@
 
 use linerate_base::{Descriptor, Interface};
 
+use super::pseudo::{self, Turn};
 use super::{Warning, fault::Fault};
+use crate::order::Order;
 
 /// Statistics that the capturing program left for an interface (pcapng's Interface Statistics Block).
 /// `None` where the file does not say.
@@ -31,6 +33,8 @@ pub(super) struct Table {
     pub(super) interfaces: Vec<Interface>,
     /// What the file says about each of them; as long as `interfaces`.
     pub(super) recorded: Vec<Recorded>,
+    /// What is to be turned in packets of each of them; as long as `interfaces`.
+    pub(super) turns: Vec<Option<Turn>>,
     /// The packets of the current batch.
     pub(super) descriptors: Vec<Descriptor>,
     pub(super) warnings: Vec<Warning>,
@@ -39,12 +43,18 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// Adds an interface and returns its index.
-    pub(super) fn add_interface(&mut self, interface: Interface) -> Result<u32, Fault> {
+    /// Adds an interface, of a machine with this byte order, and returns its index.
+    pub(super) fn add_interface(
+        &mut self,
+        interface: Interface,
+        order: Order,
+    ) -> Result<u32, Fault> {
         if self.interfaces.len() >= MAX_INTERFACES {
             return Err(Fault::Interfaces);
         }
         self.news = true;
+        let turn = pseudo::turn(interface.link_type).filter(|_| !order.is_native());
+        self.turns.push(turn);
         self.interfaces.push(interface);
         self.recorded.push(Recorded::default());
         Ok(self.interfaces.len() as u32 - 1)
@@ -65,6 +75,21 @@ impl Table {
             self.warn(Warning::BeyondSnaplen);
         }
         self.descriptors.push(packet);
+    }
+
+    /// True when packets of some interface have to be turned.
+    pub(super) fn has_turns(&self) -> bool {
+        self.turns.iter().any(Option::is_some)
+    }
+
+    /// Turns, in `region`, the packets from the `first` on.
+    pub(super) fn turn(&self, first: usize, region: &mut [u8]) {
+        for packet in &self.descriptors[first..] {
+            if let Some(turn) = self.turns[packet.interface as usize] {
+                let data = &mut region[packet.offset as usize..][..packet.captured as usize];
+                turn(data, packet.length as usize);
+            }
+        }
     }
 
     /// Adds `warning`, unless it is there already.

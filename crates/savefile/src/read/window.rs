@@ -33,6 +33,11 @@ impl<R: Read> Window<R> {
         &self.buffer[..self.end]
     }
 
+    /// The same, to be changed.
+    pub(super) fn region_mut(&mut self) -> &mut [u8] {
+        &mut self.buffer[..self.end]
+    }
+
     /// Where the bytes that are not yet consumed begin in the region.
     pub(super) fn start(&self) -> usize {
         self.start

@@ -1,7 +1,7 @@
 //! Variants of the pcap format.
 
 use linerate_base::{LinkType, Timestamp};
-use linerate_savefile::Warning;
+use linerate_savefile::{Reader, Warning};
 
 use crate::make::Maker;
 use crate::support::{Dribble, read};
@@ -24,6 +24,28 @@ fn both_byte_orders_and_both_units() {
             assert_eq!((&packets[1].data[..], packets.len()), (&b""[..], 2));
         }
     }
+}
+
+#[test]
+fn pseudo_headers_come_in_the_order_of_this_machine() {
+    let usb = |value: u64, big: bool| {
+        let packet = Maker::new(big).u64(value).u32(0).u16(value as u16).raw(b"-=");
+        packet.u64(value).u32(value as u32).raw(&[7; 100]).bytes
+    };
+    let write = |big: bool| {
+        let header = Maker::new(big).pcap(MICROS, (2, 4), 60, 189);
+        // So many that they do not fit into one step of reading.
+        (0..9000)
+            .fold(header, |file, number| file.record((1, 2), (60, 60), &usb(number, big)[..60]))
+    };
+    let own = cfg!(target_endian = "big");
+    let expected = read(&write(own).bytes[..]).clean();
+    assert_eq!(expected[8999].data[..28], usb(8999, own)[..28]);
+    let other = write(!own).bytes;
+    assert!(read(&other[..]).clean() == expected);
+    assert!(read(Dribble::new(&other, 777)).clean() == expected);
+    let reader = Reader::new(&other[..]).unwrap();
+    assert!(reader.cutter().is_none(), "threads would turn a packet twice");
 }
 
 #[test]

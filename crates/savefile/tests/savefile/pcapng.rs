@@ -38,6 +38,22 @@ fn sections_of_either_byte_order_number_their_own_interfaces() {
 }
 
 #[test]
+fn pseudo_headers_come_in_the_order_of_this_machine() {
+    const NFLOG: u16 = LinkType::NFLOG.0;
+    let attribute = |big: bool| {
+        let number = |number: u16| if big { number.to_be_bytes() } else { number.to_le_bytes() };
+        [[2, 0], [0, 9], number(6), number(3), [b'a', b'b'], [0, 0]].concat()
+    };
+    let file = [false, true].into_iter().fold(Maker::new(false), |file, big| {
+        let section = file.section_in(big).interface(1, 0, &[]).interface(NFLOG, 0, &[]);
+        section.enhanced(0, 5, 12, &attribute(big), &[]).enhanced(1, 5, 12, &attribute(big), &[])
+    });
+    let found: Vec<_> = read(&file.bytes[..]).clean().into_iter().map(|p| p.data).collect();
+    let own = attribute(cfg!(target_endian = "big"));
+    assert_eq!(found, [attribute(false), own.clone(), attribute(true), own]);
+}
+
+#[test]
 fn all_packet_blocks_and_no_others_are_packets() {
     let other = |kind| (kind, Maker::new(false).raw(b"whatever it is"));
     let mut file = Maker::new(false).section().interface(1, 2, &[]);

@@ -164,7 +164,7 @@ impl Pcapng {
     fn add_interface(&mut self, block: Block<'_>, table: &mut Table) -> Result<(), Fault> {
         let described = interface::describe(block)?;
         let snaplen = effective(described.interface.snaplen);
-        let index = table.add_interface(described.interface)?;
+        let index = table.add_interface(described.interface, block.order)?;
         self.interfaces.push(Local { index, snaplen, clock: described.clock });
         Ok(())
     }
