@@ -28,6 +28,7 @@ const STEPS: &[Step] = &[
     ("clippy", tools::clippy),
     ("rustdoc", tools::rustdoc),
     ("fuzz targets", tools::fuzz_targets),
+    ("engines on 64-bit ARM", tools::arm),
     ("advisories", tools::advisories),
 ];
 

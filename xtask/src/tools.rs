@@ -1,5 +1,6 @@
 //! The checks that are other tools' work.
 
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
@@ -35,6 +36,33 @@ pub(crate) fn advisories(_: &Metadata) -> Result<()> {
     cargo(&["deny", "check", "advisories"], &[])
 }
 
+/// The engines' tests on a 64-bit ARM processor that qemu makes up. What that takes may be missing on a user's machine,
+/// and must not in CI.
+pub(crate) fn arm(_: &Metadata) -> Result<()> {
+    const TARGET: &str = "aarch64-unknown-linux-gnu";
+    const LINKER: &str = "aarch64-linux-gnu-gcc";
+    if cfg!(target_arch = "aarch64") {
+        return Ok(()); // the ordinary tests are such
+    }
+    let library = output_of("rustc", &["--print", "target-libdir", "--target", TARGET])?;
+    let there = answers(Command::new("qemu-aarch64").arg("--version"))
+        && answers(Command::new(LINKER).arg("--version"))
+        && Path::new(library.trim()).is_dir();
+    if !there {
+        let remedy = format!(
+            "apt install qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross; rustup target add {TARGET}"
+        );
+        ensure!(std::env::var_os("CI").is_none(), "what it takes is missing: {remedy}");
+        println!("  not run: qemu, a linker or Rust's library is missing ({remedy})");
+        return Ok(());
+    }
+    let environment = [
+        ("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", LINKER),
+        ("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER", "qemu-aarch64 -L /usr/aarch64-linux-gnu"),
+    ];
+    cargo(&["test", "--quiet", "-p", "linerate-exec", "--target", TARGET], &environment)
+}
+
 /// The stated minimum is at least every dependency's, and the tree compiles with it.
 pub(crate) fn minimum_rust(metadata: &Metadata) -> Result<()> {
     let stated = metadata
@@ -63,10 +91,14 @@ fn compile_with(stated: &Version) -> Result<()> {
 }
 
 fn rustc_version() -> Result<Version> {
-    let output = Command::new("rustc").arg("--version").output()?;
-    let text = String::from_utf8(output.stdout)?;
+    let text = output_of("rustc", &["--version"])?;
     let number = text.split_whitespace().nth(1).context("rustc --version")?;
     Ok(Version::parse(number)?)
+}
+
+fn output_of(program: &str, args: &[&str]) -> Result<String> {
+    let output = Command::new(program).args(args).output().context(program.to_owned())?;
+    Ok(String::from_utf8(output.stdout)?)
 }
 
 fn answers(command: &mut Command) -> bool {

@@ -21,6 +21,8 @@ use crate::fused::Fused;
 use crate::lanes::{CHUNK, Chunks, Lanes, Mask};
 use crate::lookup::Lookup;
 use crate::native::Native;
+#[cfg(target_arch = "aarch64")]
+use crate::neon;
 use crate::portable::{self, Windows};
 use crate::vector::Rows;
 
@@ -37,6 +39,8 @@ enum Kind {
     Avx512,
     #[cfg(target_arch = "x86_64")]
     Fused,
+    #[cfg(target_arch = "aarch64")]
+    Neon,
 }
 
 impl Level {
@@ -73,14 +77,24 @@ impl Level {
         None
     }
 
+    /// NEON, if the processor has it.
+    pub fn neon() -> Option<Self> {
+        #[cfg(target_arch = "aarch64")]
+        return std::arch::is_aarch64_feature_detected!("neon").then_some(Self(Kind::Neon));
+        #[cfg(not(target_arch = "aarch64"))]
+        None
+    }
+
     /// The best that the processor has.
     pub fn best() -> Self {
-        Self::fused().or_else(Self::avx512).or_else(Self::avx2).unwrap_or(Self::PORTABLE)
+        let best = Self::fused().or_else(Self::avx512).or_else(Self::avx2).or_else(Self::neon);
+        best.unwrap_or(Self::PORTABLE)
     }
 
     /// All that the processor has.
     pub fn all() -> impl Iterator<Item = Self> {
-        [Some(Self::PORTABLE), Self::avx2(), Self::avx512(), Self::fused()].into_iter().flatten()
+        let vectors = [Self::avx2(), Self::avx512(), Self::fused(), Self::neon()];
+        std::iter::once(Self::PORTABLE).chain(vectors.into_iter().flatten())
     }
 }
 
@@ -94,6 +108,8 @@ impl fmt::Display for Level {
             Kind::Avx512 => "AVX-512",
             #[cfg(target_arch = "x86_64")]
             Kind::Fused => "AVX-512 fused",
+            #[cfg(target_arch = "aarch64")]
+            Kind::Neon => "NEON",
         })
     }
 }
@@ -145,6 +161,9 @@ macro_rules! at_level {
             // SAFETY: levels of these kinds are made only where the processor has AVX-512F and BW, and BMI2.
             #[cfg(target_arch = "x86_64")]
             Kind::Avx512 | Kind::Fused => unsafe { avx512::$function($($argument),*) },
+            // SAFETY: a level of this kind is made only where the processor has NEON.
+            #[cfg(target_arch = "aarch64")]
+            Kind::Neon => unsafe { neon::$function($($argument),*) },
         }
     };
 }
@@ -216,21 +235,15 @@ impl Level {
 }
 
 /// Begins to load the cache line `reach` bytes behind the beginning of each packet, without waiting for it; does
-/// nothing where they are near, and on processors for which no instruction is known here.
+/// nothing where they are near.
 #[inline]
 pub(crate) fn prefetch(region: &[u8], packets: &[Descriptor], reach: usize) {
     if region.len() <= NEAR {
         return;
     }
-    #[cfg(target_arch = "x86_64")]
     for packet in packets {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        let at = region.as_ptr().wrapping_add(packet.offset as usize + reach);
-        // SAFETY: a prefetch of any address is harmless, be there memory or not.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) };
+        linerate_sys::prefetch::read(region, packet.offset as usize + reach);
     }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = (region, packets, reach);
 }
 
 /// The last offset at which four bytes can be loaded of a region, as a vector's signed lanes can name it.
@@ -764,5 +777,51 @@ mod avx2 {
         stride: usize,
     ) {
         portable::intersect(rows, width, packets, out, stride);
+    }
+}
+
+/// Memory for [`neon`], which holds chunks in four vectors.
+#[cfg(target_arch = "aarch64")]
+pub(crate) mod chunks {
+    use std::arch::aarch64::*;
+    use std::array;
+
+    use crate::lanes::CHUNK;
+
+    pub(crate) type Vectors = [uint32x4_t; 4];
+
+    #[inline]
+    #[target_feature(enable = "neon")]
+    pub(crate) fn load(lanes: &[u32; CHUNK]) -> Vectors {
+        // SAFETY: reads 64 bytes, which an array of 16 words has.
+        let uint32x4x4_t(a, b, c, d) = unsafe { vld1q_u32_x4(lanes.as_ptr()) };
+        [a, b, c, d]
+    }
+
+    #[inline]
+    #[target_feature(enable = "neon")]
+    pub(crate) fn store(lanes: &mut [u32; CHUNK], [a, b, c, d]: Vectors) {
+        // SAFETY: writes 64 bytes, which an array of 16 words has.
+        unsafe { vst1q_u32_x4(lanes.as_mut_ptr(), uint32x4x4_t(a, b, c, d)) };
+    }
+
+    /// The numbers of four bytes, in network order, at these offsets; `None` where some are not in the region.
+    #[inline]
+    #[target_feature(enable = "neon")]
+    pub(crate) fn words(region: &[u8], at: Vectors) -> Option<[u32; CHUNK]> {
+        let last = region.len().checked_sub(4)?;
+        let [a, b, c, d] = at;
+        let highest = vmaxvq_u32(vmaxq_u32(vmaxq_u32(a, b), vmaxq_u32(c, d)));
+        if highest as usize > last {
+            return None;
+        }
+        let mut offsets = [0; CHUNK];
+        store(&mut offsets, at);
+        let word = |lane: usize| {
+            let from = region.as_ptr().wrapping_add(offsets[lane] as usize);
+            // SAFETY: none of the offsets is past the last one that has four bytes; no alignment is needed.
+            u32::from_be(unsafe { from.cast::<u32>().read_unaligned() })
+        };
+        Some(array::from_fn(word))
     }
 }

@@ -17,12 +17,13 @@ pub(crate) const CHUNKS: usize = LANES / CHUNK;
 pub(crate) const QUAD: usize = WORD / CHUNK;
 
 /// One number for each packet of a block, by chunks. A chunk is a cache line.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub(crate) struct Lanes(pub(crate) [[u32; CHUNK]; CHUNKS]);
 
 impl Lanes {
     /// Those of each word of a mask, if any of their chunks is asked for.
+    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub(crate) fn quads_mut(
         &mut self,
@@ -87,6 +88,7 @@ impl Mask {
     }
 
     /// The same, where `holds` says it of four chunks from one on, be they among those that are asked for or not.
+    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub(crate) fn by_quad(chunks: Chunks, holds: impl Fn(usize) -> [u16; QUAD]) -> Self {
         let mut mask = Self::default();

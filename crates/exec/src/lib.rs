@@ -24,6 +24,7 @@
 //! - `lanes`: columns and masks
 //! - `portable`: what is done to them, in plain Rust
 //! - `kernels`: the same by AVX2 and AVX-512, and the only unsafe code here
+//! - `neon`: the same by NEON
 
 #[cfg(target_arch = "x86_64")]
 mod assembler;
@@ -37,6 +38,8 @@ mod lanes;
 mod lookup;
 mod merge;
 mod native;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 mod portable;
 mod program;
 mod scalar;

@@ -146,6 +146,7 @@ impl Table {
         (&self.places, self.shift)
     }
 
+    #[cfg(target_arch = "x86_64")]
     pub(crate) fn factors(&self) -> [u32; 2] {
         self.factors
     }

@@ -169,3 +169,119 @@ pub(crate) fn intersect(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::Level;
+    use crate::lanes::LANES;
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use linerate_filter::plan::Check;
+
+    /// Numbers that are often the same, and such as are at the ends of what can be said.
+    fn number() -> impl Strategy<Value = u32> {
+        let ends = prop::sample::select(vec![0x7fff_ffff, 0x8000_0000, u32::MAX]);
+        prop_oneof![4 => 0..8_u32, 2 => (0..4_u32).prop_map(|half| half << 16 | 7), 1 => ends, 1 => any::<u32>()]
+    }
+
+    fn lanes() -> impl Strategy<Value = Lanes> {
+        vec(number(), 1..50).prop_map(|numbers| {
+            Lanes(array::from_fn(|chunk| {
+                array::from_fn(|lane| numbers[(chunk * CHUNK + lane) % numbers.len()])
+            }))
+        })
+    }
+
+    fn check() -> impl Strategy<Value = Check> {
+        prop_oneof![
+            number().prop_map(Check::Equal),
+            (number(), number()).prop_map(|(a, b)| Check::Within(a.min(b), a.max(b))),
+            prop::collection::btree_set(prop_oneof![number(), 0..99_u32], 2..60)
+                .prop_map(|set| Check::Among(set.into_iter().collect())),
+        ]
+    }
+
+    fn lookup() -> impl Strategy<Value = Lookup> {
+        let masks = prop::sample::select(vec![7, 0xffff, u32::MAX]);
+        (check(), masks, 0..3_u32).prop_map(|(check, mask, right)| {
+            let bits = Bits { right, mask: mask & u32::MAX >> right, left: 0 };
+            let (bits, check) = bits.check(u32::MAX, &check);
+            Lookup::new(bits, check)
+        })
+    }
+
+    /// The lanes of the chunks that were asked for.
+    fn asked(lanes: &Lanes, chunks: Chunks) -> Vec<[u32; CHUNK]> {
+        each(chunks).map(|chunk| lanes[chunk]).collect()
+    }
+
+    /// What `make` puts into a column.
+    fn made(chunks: Chunks, make: impl FnOnce(&mut Lanes)) -> Vec<[u32; CHUNK]> {
+        let mut out = Lanes::default();
+        make(&mut out);
+        asked(&out, chunks)
+    }
+
+    proptest! {
+        #[test]
+        fn every_level_finds_the_same(
+            chunks in any::<Chunks>(),
+            (left, right) in (lanes(), lanes()),
+            base in prop::option::of(lanes()),
+            lookup in lookup(),
+            end in number(),
+            constants in vec(0..9_u16, 1..20),
+        ) {
+            let of = |mask: Mask| mask & Mask::of_chunks(chunks);
+            for level in Level::all() {
+                let found = level.test(&lookup, &left, chunks);
+                prop_assert_eq!(of(found), of(test(&lookup, &left, chunks)), "{}: {:?}", level, lookup);
+                let found = level.within(&left, base.as_ref(), end, chunks);
+                prop_assert_eq!(of(found), of(within(&left, base.as_ref(), end, chunks)), "{}", level);
+                let found = level.halves(&constants, &left, chunks).map(of);
+                prop_assert_eq!(found, halves(&constants, &left, chunks).map(of), "{}", level);
+                use Comparison::{Equal, Greater, GreaterEqual, Intersects};
+                for how in [Equal, Greater, GreaterEqual, Intersects] {
+                    let found = level.compare(how, [&left, &right], chunks);
+                    prop_assert_eq!(of(found), of(compare(how, &left, &right, chunks)), "{}: {:?}", level, how);
+                }
+            }
+        }
+
+        #[test]
+        fn every_level_makes_the_same(
+            chunks in any::<Chunks>(),
+            (starts, base) in (vec(0..300_u32, LANES), prop::option::of(lanes())),
+            region in vec(any::<u8>(), 0..320),
+            offset in prop_oneof![0..20_u32, any::<u32>()],
+            numbers in lanes(),
+            bounds in prop::collection::btree_set(prop_oneof![number(), 0..200_u32], 0..80),
+            taken in (0..32_u32, any::<u32>(), 0..32_u32),
+        ) {
+            let starts = Lanes(array::from_fn(|chunk| array::from_fn(|lane| starts[chunk * CHUNK + lane])));
+            let windows = Windows { region: &region, starts: &starts, base: base.as_ref(), offset };
+            let bounds: Vec<_> = bounds.into_iter().collect();
+            let values: Vec<_> = (0..=bounds.len() as u32).map(|count| !count).collect();
+            let (right, mask, left) = taken;
+            let bits = Bits { right, mask, left };
+            for level in Level::all() {
+                prop_assert_eq!(
+                    made(chunks, |out| level.gather(&windows, chunks, out)),
+                    made(chunks, |out| gather(&windows, chunks, out)),
+                    "{}", level
+                );
+                prop_assert_eq!(
+                    made(chunks, |out| level.extract(bits, &numbers, chunks, out)),
+                    made(chunks, |out| extract(bits, &numbers, chunks, out)),
+                    "{}", level
+                );
+                let (mut ours, mut meant) = (numbers, numbers);
+                level.look_up(&bounds, &values, chunks, &mut ours);
+                look_up(&bounds, &values, chunks, &mut meant);
+                prop_assert_eq!(asked(&ours, chunks), asked(&meant, chunks), "{}", level);
+            }
+        }
+    }
+}

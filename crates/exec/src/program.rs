@@ -89,6 +89,10 @@ pub(crate) enum Step {
     },
     /// Packets only go on; choices note who they were.
     Pass {
+        #[cfg_attr(
+            not(any(target_arch = "x86_64", test)),
+            expect(dead_code, reason = "only fused code asks, which is for x86-64")
+        )]
         choices: Box<[ColumnId]>,
         next: Place,
     },

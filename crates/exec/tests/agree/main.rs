@@ -5,6 +5,8 @@ mod common;
 #[path = "../../../filter/tests/random/generate.rs"]
 #[expect(dead_code, reason = "words in any order are for the compiler's tests")]
 mod generate;
+#[cfg(target_arch = "x86_64")]
+mod processors;
 
 use linerate_base::{Batch, Descriptor, Direction, Interface, LinkType, Matches};
 use linerate_bpf::classic::Input;
@@ -115,8 +117,17 @@ fn packet(link_type: LinkType) -> impl Strategy<Value = (Vec<u8>, usize)> {
     })
 }
 
+/// So many cases, or as many as `PROPTEST_CASES` says.
+fn config(cases: u32) -> ProptestConfig {
+    let from_environment = ProptestConfig::default();
+    match std::env::var_os("PROPTEST_CASES") {
+        Some(_) => from_environment,
+        None => ProptestConfig { cases, ..from_environment },
+    }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 600, ..ProptestConfig::default() })]
+    #![proptest_config(config(600))]
 
     #[test]
     fn random_expressions_over_random_packets(
@@ -138,7 +149,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+    #![proptest_config(config(200))]
 
     #[test]
     fn random_sets_over_random_packets(
