@@ -5,6 +5,7 @@
 //! - [`link`]: [`LinkType`], what the first byte of a packet means
 //! - [`packet`]: [`Packet`] and [`Batch`], bytes on loan from a source
 //! - [`histogram`]: [`Histogram`], how often times of each length came
+//! - [`hop`]: [`Hop`], by whom a destination is reached
 //! - [`select`]: the [`Select`] trait, which says what packets of a batch to keep
 //! - [`sink`]: the [`Sink`] trait, the one way packets go out
 //! - [`source`]: the [`Source`] trait, the one way packets come in
@@ -18,6 +19,7 @@ pub mod clock;
 pub mod error;
 pub mod excerpt;
 pub mod histogram;
+pub mod hop;
 pub mod link;
 pub mod packet;
 pub mod select;
@@ -30,6 +32,7 @@ pub use clock::TimestampSource;
 pub use error::{Error, ErrorKind, Result};
 pub use excerpt::{Excerpt, Word};
 pub use histogram::Histogram;
+pub use hop::{Hop, Ways};
 pub use link::LinkType;
 pub use packet::{Batch, Descriptor, Direction, Interface, Packet};
 pub use select::{Matches, Select};

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use etherparse::IpNumber;
-use linerate_base::Timestamp;
+use linerate_base::{Hop, Result, Timestamp, Ways};
 use linerate_tcp::frame::{Packet, Path};
 use linerate_tcp::{Flow, Key};
 
@@ -137,7 +137,7 @@ pub struct Event<'a> {
     pub tag: u64,
     /// Which time it was asked, from 1.
     pub attempt: u8,
-    /// Who was asked; nobody, where a walk came to its end without asking.
+    /// Who was asked; nobody, where it came to its end without asking.
     pub server: Option<SocketAddr>,
     /// When it was sent; `None` when an earlier query than the last one is answered.
     pub sent: Option<Timestamp>,
@@ -169,13 +169,15 @@ pub enum Outcome<'a> {
     Malformed(Timestamp),
     /// Nothing.
     Silence,
-    /// A walk ended for this reason.
+    /// No query was sent, for this reason.
     Lost(Loss),
 }
 
 /// Told of what happens.
 pub type Tell<'a> = dyn FnMut(&Event<'_>) + 'a;
 
+/// When it is looked again whether the way to a server is known.
+const GLANCE: Duration = Duration::from_millis(10);
 /// Bytes of a UDP header.
 const UDP: usize = 8;
 /// Bytes of headers before a message, at most.
@@ -199,10 +201,9 @@ impl Asker {
         }
     }
 
-    /// Makes a server known, with the hardware address of whom packets to it are given to first, and gives its number. It must
-    /// be of a family that there is an address of our own of.
-    pub fn server(&mut self, address: SocketAddr, next_hop: [u8; 6]) -> u32 {
-        self.servers.add(address, next_hop)
+    /// Makes a server known, and gives its number. It must be of a family that there is an address of our own of.
+    pub fn server(&mut self, address: SocketAddr) -> u32 {
+        self.servers.add(address)
     }
 
     /// The number of a server that is known.
@@ -297,42 +298,83 @@ impl Asker {
         !self.ready.is_empty() || self.booked.peek().is_some_and(|Reverse((time, _))| *time <= now)
     }
 
-    /// Writes a query that may leave now to `slot`, and gives its length.
+    /// Writes a query that may leave now to `slot`, and gives its length. A question waits for who is asked for its hardware
+    /// address, and goes to another server where no way leads to one; if there is none, that is its end.
+    ///
+    /// # Errors
+    /// Those of `ways`.
     ///
     /// # Panics
     /// When `slot` is shorter than [`longest`](Self::longest).
-    pub fn write(&mut self, now: Timestamp, slot: &mut [u8]) -> Option<usize> {
-        let (place, server) = self.next_due(now)?;
+    pub fn write(
+        &mut self,
+        now: Timestamp,
+        slot: &mut [u8],
+        ways: &mut Ways<'_>,
+        tell: &mut Tell<'_>,
+    ) -> Result<Option<usize>> {
+        while let Some((place, server)) = self.next_due(now) {
+            let Some(server) = server else {
+                self.lose(place, tell);
+                continue;
+            };
+            match ways(self.servers.at(server).ip())? {
+                Hop::At(next_hop) => {
+                    return Ok(Some(self.query(place, server, next_hop, now, slot)));
+                }
+                Hop::Asked => {
+                    self.pending(place).server = Some(server);
+                    let ticket = self.ticket(place);
+                    self.booked.push(Reverse((now + GLANCE, ticket)));
+                }
+                Hop::Nowhere => {
+                    self.servers.lose(server);
+                    let ticket = self.ticket(place);
+                    self.ready.push_back(ticket);
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn query(
+        &mut self,
+        place: u32,
+        server: Number,
+        next_hop: [u8; 6],
+        now: Timestamp,
+        slot: &mut [u8],
+    ) -> usize {
         let ticket = self.ticket(place);
         self.late.push_back((now + self.config.timeout, ticket));
         self.counters.sent += 1;
         let pending = self.pending(place);
         (pending.server, pending.sent, pending.is_under_way) = (Some(server), now, true);
         let query = pending.query();
-        let (address, next_hop) = self.servers.at(server);
+        let address = self.servers.at(server);
         let (id, port) = self.numbers.of(address, place, query);
         let source = self.source(address.ip()).expect("an address of the server's family");
         let path = Path { mac: self.config.mac, next_hop, source, destination: address.ip() };
         let manner = self.config.manner;
         let question = &self.pending(place).asked.question;
-        Some(path.write(slot, IpNumber::UDP, 6, |datagram| {
+        path.write(slot, IpNumber::UDP, 6, |datagram| {
             let (head, message) = datagram.split_at_mut(UDP);
             let length = UDP + write_query(message, id, question, manner);
             head[..2].copy_from_slice(&port.to_be_bytes());
             head[2..4].copy_from_slice(&address.port().to_be_bytes());
             head[4..6].copy_from_slice(&(length as u16).to_be_bytes());
             length
-        }))
+        })
     }
 
-    /// The next question that may be asked now, and the server that it is booked with.
-    fn next_due(&mut self, now: Timestamp) -> Option<(u32, Number)> {
+    /// The next question that may be asked now, and the server that it is booked with, if a way leads to any.
+    fn next_due(&mut self, now: Timestamp) -> Option<(u32, Option<Number>)> {
         while let Some(Reverse((time, ticket))) = self.booked.peek().copied()
             && time <= now
         {
             self.booked.pop();
-            if let Some(server) = self.holder(ticket).and_then(|pending| pending.server) {
-                return Some((ticket.place, server));
+            if let Some(pending) = self.holder(ticket) {
+                return Some((ticket.place, pending.server));
             }
         }
         while let Some(ticket) = self.ready.pop_front() {
@@ -340,12 +382,13 @@ impl Asker {
             let Some(pending) = pending.filter(|pending| pending.serial == ticket.serial) else {
                 continue;
             };
-            let (server, time) = self.servers.book(&pending.asked.whom, pending.server, now);
-            if time <= now {
-                return Some((ticket.place, server));
+            match self.servers.book(&pending.asked.whom, pending.server, now) {
+                Some((server, time)) if time > now => {
+                    pending.server = Some(server);
+                    self.booked.push(Reverse((time, ticket)));
+                }
+                booked => return Some((ticket.place, booked.map(|(server, _)| server))),
             }
-            pending.server = Some(server);
-            self.booked.push(Reverse((time, ticket)));
         }
         None
     }
@@ -441,7 +484,7 @@ impl Asker {
         pending.sent = now;
         let sent = pending.query();
         let server = pending.server.expect("it was asked");
-        let (server, _) = self.servers.at(server);
+        let server = self.servers.at(server);
         let (id, _) = self.numbers.of(server, ticket.place, sent);
         let mut query = vec![0; LONGEST_QUERY];
         let length =
@@ -461,7 +504,7 @@ impl Asker {
         let Some(pending) = self.holder(ticket) else { return };
         let (query, attempt) = (pending.query(), pending.attempt);
         let server = pending.server.expect("it was asked");
-        let (server, _) = self.servers.at(server);
+        let server = self.servers.at(server);
         let (id, _) = self.numbers.of(server, ticket.place, query);
         let question = &self.pending(ticket.place).asked.question;
         let answer = message
@@ -491,7 +534,7 @@ impl Asker {
             let (attempt, server) = (pending.attempt, pending.server.expect("it was asked"));
             self.counters.silent += 1;
             self.servers.was_silent(server, now);
-            let (address, _) = self.servers.at(server);
+            let address = self.servers.at(server);
             self.conclude(ticket.place, attempt, address, Outcome::Silence, false, tell);
         }
     }
@@ -529,6 +572,23 @@ impl Asker {
             let ticket = self.ticket(place);
             self.ready.push_back(ticket);
         }
+    }
+
+    /// No way leads to any server.
+    fn lose(&mut self, place: u32, tell: &mut Tell<'_>) {
+        let pending = self.pending(place);
+        tell(&Event {
+            question: &pending.asked.question,
+            tag: pending.asked.tag,
+            attempt: pending.attempt,
+            server: None,
+            sent: None,
+            is_streamed: false,
+            outcome: Outcome::Lost(Loss::Unreachable),
+            is_last: true,
+            route: None,
+        });
+        self.end(place);
     }
 
     fn end(&mut self, place: u32) {

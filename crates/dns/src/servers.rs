@@ -35,7 +35,8 @@ pub(crate) struct Servers {
 #[derive(Debug)]
 struct Server {
     address: SocketAddr,
-    next_hop: [u8; 6],
+    /// No way leads to it.
+    is_lost: bool,
     bucket: Bucket,
     /// Questions in a row that it did not answer.
     silences: u32,
@@ -69,13 +70,13 @@ impl Servers {
     }
 
     /// The number of a server, which is new or known.
-    pub(crate) fn add(&mut self, address: SocketAddr, next_hop: [u8; 6]) -> Number {
+    pub(crate) fn add(&mut self, address: SocketAddr) -> Number {
         if let Some(number) = self.find(address) {
             return number;
         }
         let server = Server {
             address,
-            next_hop,
+            is_lost: false,
             bucket: Bucket(Timestamp::EPOCH),
             silences: 0,
             rests_until: Timestamp::EPOCH,
@@ -114,44 +115,46 @@ impl Servers {
         self.by_address.get(&address).copied()
     }
 
-    /// The server's address, and that of the neighbour by whom it is reached.
-    pub(crate) fn at(&self, number: Number) -> (SocketAddr, [u8; 6]) {
-        let server = &self.all[number as usize];
-        (server.address, server.next_hop)
+    /// The server's address.
+    pub(crate) fn at(&self, number: Number) -> SocketAddr {
+        self.all[number as usize].address
     }
 
-    /// The one of `candidates` who may be asked first, but not `avoid` if there are others; and when. The query counts.
-    ///
-    /// # Panics
-    /// When there is no candidate.
+    /// No way leads to it: it is not asked any more.
+    pub(crate) fn lose(&mut self, number: Number) {
+        self.all[number as usize].is_lost = true;
+    }
+
+    /// The one of `candidates` who may be asked first, but not `avoid` if there are others; and when. The query counts. None if
+    /// no way leads to any of them.
     pub(crate) fn book(
         &mut self,
         candidates: &[Number],
         avoid: Option<Number>,
         now: Timestamp,
-    ) -> (Number, Timestamp) {
+    ) -> Option<(Number, Timestamp)> {
         self.turn = self.turn.wrapping_add(1);
         let count = candidates.len();
-        let in_turn = (0..count.min(LOOKED_AT)).map(|step| candidates[(self.turn + step) % count]);
-        let others = in_turn.filter(|number| count == 1 || Some(*number) != avoid);
-        let mut best: Option<(Number, Timestamp)> = None;
-        for number in others {
-            let free = self.free_at(number).max(now);
-            if best.is_none_or(|(_, time)| free < time) {
-                best = Some((number, free));
+        let in_turn = (0..count).map(|step| candidates[(self.turn + step) % count]);
+        let reached = in_turn.filter(|number| !self.all[*number as usize].is_lost);
+        let mut best: Option<((bool, Timestamp), Number)> = None;
+        for number in reached.take(LOOKED_AT) {
+            let cost = (Some(number) == avoid, self.free_at(number).max(now));
+            if best.is_none_or(|(least, _)| cost < least) {
+                best = Some((cost, number));
             }
-            if free == now {
+            if cost == (false, now) {
                 break;
             }
         }
-        let (number, time) = best.expect("a candidate");
+        let ((_, time), number) = best?;
         let server = &mut self.all[number as usize];
         server.bucket.take(self.limits.server, time);
         if !self.limits.network.is_zero() {
             let network = self.networks.entry(network(server.address.ip())).or_default();
             network.take(self.limits.network, time);
         }
-        (number, time)
+        Some((number, time))
     }
 
     fn free_at(&self, number: Number) -> Timestamp {
@@ -211,18 +214,27 @@ mod tests {
 
     fn servers(limits: Limits, addresses: &[&str]) -> (Servers, Vec<Number>) {
         let mut servers = Servers::new(limits);
-        let add = |address: &&str| servers.add(address.parse().unwrap(), [4; 6]);
+        let add = |address: &&str| servers.add(address.parse().unwrap());
         let numbers = addresses.iter().map(add).collect();
         (servers, numbers)
+    }
+
+    fn book(
+        servers: &mut Servers,
+        candidates: &[Number],
+        avoid: Option<Number>,
+        millis: u64,
+    ) -> (Number, Timestamp) {
+        servers.book(candidates, avoid, at(millis)).expect("a way to one")
     }
 
     #[test]
     fn a_server_is_asked_at_its_rate_and_no_faster() {
         let limits = Limits { server: Duration::from_millis(100), network: Duration::ZERO };
         let (mut servers, all) = servers(limits, &["192.0.2.1:53"]);
-        let times: Vec<_> = (0..4).map(|_| servers.book(&all, None, at(0)).1).collect();
+        let times: Vec<_> = (0..4).map(|_| book(&mut servers, &all, None, 0).1).collect();
         assert_eq!(times, [at(0), at(90), at(190), at(290)]);
-        assert_eq!(servers.book(&all, None, at(5_000)).1, at(5_000), "what was not used is gone");
+        assert_eq!(book(&mut servers, &all, None, 5_000).1, at(5_000), "what was not used is gone");
     }
 
     #[test]
@@ -230,7 +242,7 @@ mod tests {
         let limits = Limits { server: Duration::ZERO, network: Duration::from_millis(100) };
         let (mut servers, all) =
             servers(limits, &["192.0.2.1:53", "192.0.2.200:53", "198.51.100.1:53"]);
-        let times: Vec<_> = (0..4).map(|_| servers.book(&all, None, at(0)).1).collect();
+        let times: Vec<_> = (0..4).map(|_| book(&mut servers, &all, None, 0).1).collect();
         assert_eq!(times.iter().filter(|time| **time == at(0)).count(), 2, "{times:?}");
         let (mut one, pair) = {
             let (servers, all) =
@@ -238,7 +250,7 @@ mod tests {
             (servers, all)
         };
         assert_eq!(
-            [one.book(&pair, None, at(0)).1, one.book(&pair, None, at(0)).1],
+            [book(&mut one, &pair, None, 0).1, book(&mut one, &pair, None, 0).1],
             [at(0), at(90)]
         );
     }
@@ -249,11 +261,11 @@ mod tests {
             servers(Limits::default(), &["192.0.2.1:53", "192.0.2.2:53", "192.0.2.3:53"]);
         let mut counts = [0; 3];
         for _ in 0..30 {
-            counts[servers.book(&all, None, at(0)).0 as usize] += 1;
+            counts[book(&mut servers, &all, None, 0).0 as usize] += 1;
         }
         assert_eq!(counts, [10; 3]);
-        assert!((0..9).all(|_| servers.book(&all, Some(1), at(0)).0 != 1));
-        assert_eq!(servers.book(&all[1..2], Some(1), at(0)).0, 1, "there is no other");
+        assert!((0..9).all(|_| book(&mut servers, &all, Some(1), 0).0 != 1));
+        assert_eq!(book(&mut servers, &all[1..2], Some(1), 0).0, 1, "there is no other");
     }
 
     #[test]
@@ -261,10 +273,10 @@ mod tests {
         let (mut servers, all) = servers(Limits::default(), &["192.0.2.1:53", "192.0.2.2:53"]);
         let rests: Vec<_> = (0..9).map(|_| servers.was_silent(0, at(0))).collect();
         assert_eq!(rests, [[false; 7].as_slice(), &[true, false]].concat());
-        assert!((0..9).all(|_| servers.book(&all, None, at(500)).0 == 1));
-        assert_eq!(servers.book(&all[..1], None, at(500)), (0, at(1_000)));
+        assert!((0..9).all(|_| book(&mut servers, &all, None, 500).0 == 1));
+        assert_eq!(book(&mut servers, &all[..1], None, 500), (0, at(1_000)));
         assert!(servers.was_silent(0, at(1_000)));
-        assert_eq!(servers.book(&all[..1], None, at(1_500)), (0, at(3_000)));
+        assert_eq!(book(&mut servers, &all[..1], None, 1_500), (0, at(3_000)));
         servers.answered(0);
         assert!(!servers.was_silent(0, at(3_000)));
     }
@@ -275,17 +287,13 @@ mod tests {
             Limits { server: Duration::from_millis(100), network: Duration::from_millis(100) };
         let (mut servers, all) =
             servers(limits, &["192.0.2.1:53", "198.51.100.1:53", "203.0.113.1:53"]);
-        let last = (0..3).map(|_| servers.book(&all[..1], None, at(0)).1).last();
+        let last = (0..3).map(|_| book(&mut servers, &all[..1], None, 0).1).last();
         assert_eq!(last, Some(at(190)));
         servers.forget(at(0), |number| number == 1);
         assert_eq!(servers.count(), 2);
         assert_eq!(servers.find("203.0.113.1:53".parse().unwrap()), None);
-        assert_eq!(
-            servers.add("203.0.113.9:53".parse().unwrap(), [4; 6]),
-            2,
-            "its number serves again"
-        );
-        assert_eq!(servers.book(&all[..1], None, at(0)).1, at(290), "its limit holds");
+        assert_eq!(servers.add("203.0.113.9:53".parse().unwrap()), 2, "its number serves again");
+        assert_eq!(book(&mut servers, &all[..1], None, 0).1, at(290), "its limit holds");
         servers.forget(at(9_000), |_| false);
         assert_eq!((servers.count(), servers.networks.len()), (0, 0));
     }
@@ -295,7 +303,22 @@ mod tests {
         let (mut servers, all) = servers(Limits::default(), &["192.0.2.1:53", "192.0.2.1:53"]);
         assert_eq!(all, [0, 0]);
         assert_eq!(servers.find("192.0.2.9:53".parse().unwrap()), None);
-        assert_eq!(servers.add("[2001:db8::1]:53".parse().unwrap(), [5; 6]), 1);
-        assert_eq!(servers.at(1), ("[2001:db8::1]:53".parse().unwrap(), [5; 6]));
+        assert_eq!(servers.add("[2001:db8::1]:53".parse().unwrap()), 1);
+        assert_eq!(servers.at(1), "[2001:db8::1]:53".parse().unwrap());
+    }
+
+    #[test]
+    fn to_whom_no_way_leads_is_not_asked_any_more() {
+        let addresses: Vec<_> = (1..=20).map(|n| format!("192.0.2.{n}:53")).collect();
+        let addresses: Vec<_> = addresses.iter().map(String::as_str).collect();
+        let (mut servers, all) = servers(Limits::default(), &addresses);
+        (0..20).filter(|number| ![3, 17].contains(number)).for_each(|lost| servers.lose(lost));
+        for _ in 0..9 {
+            assert_eq!(book(&mut servers, &all, Some(3), 0).0, 17);
+        }
+        servers.lose(17);
+        assert_eq!(book(&mut servers, &all, Some(3), 0).0, 3, "there is no other");
+        servers.lose(3);
+        assert_eq!(servers.book(&all, None, at(0)), None);
     }
 }

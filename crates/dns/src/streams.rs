@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use linerate_base::{Batch, Result, Sink, Timestamp};
 use linerate_tcp::client::Config;
-use linerate_tcp::{Application, Client, End, Flow, Next, Refusal};
+use linerate_tcp::{Application, Client, End, Flow, Next, NextHops, Refusal};
 
 use crate::asker::{Asker, Stream, Tell, Ticket};
 
@@ -57,7 +57,8 @@ impl Streams {
         self.client.receive(batch, now, &mut self.talks);
     }
 
-    /// Does what time asks for, begins what the asker wants, tells it what is over, and sends what is to be sent.
+    /// Does what time asks for, begins what the asker wants, tells it what is over, and sends what is to be sent by these next
+    /// hops.
     ///
     /// # Errors
     /// Those of the sink.
@@ -66,6 +67,7 @@ impl Streams {
         asker: &mut Asker,
         now: Timestamp,
         sink: &mut dyn Sink,
+        hops: &NextHops<'_>,
         tell: &mut Tell<'_>,
     ) -> Result<()> {
         self.client.advance(now, &mut self.talks);
@@ -76,8 +78,8 @@ impl Streams {
         for (ticket, message) in self.talks.done.drain(..) {
             asker.streamed(ticket, message.as_deref(), now, tell);
         }
-        self.open(now, sink)?;
-        self.client.transmit(sink, &mut self.talks)?;
+        self.open(now, sink, hops)?;
+        self.client.transmit(sink, hops, &mut self.talks)?;
         Ok(())
     }
 
@@ -125,7 +127,7 @@ impl Streams {
     }
 
     /// Sends the SYNs that there is room for.
-    fn open(&mut self, now: Timestamp, sink: &mut dyn Sink) -> Result<()> {
+    fn open(&mut self, now: Timestamp, sink: &mut dyn Sink, hops: &NextHops<'_>) -> Result<()> {
         while !self.to_open.is_empty() {
             let mut slots = sink.acquire(BATCH)?;
             if slots.room() == 0 {
@@ -135,13 +137,18 @@ impl Streams {
                 && let Some(flow) = self.to_open.pop_front()
             {
                 let Some(talk) = self.talks.by_flow.get_mut(&flow) else { continue };
+                // Its server was asked over UDP, so the way is known.
+                let Some(next_hop) = hops(flow.remote.ip()) else {
+                    self.talks.end(&flow, None);
+                    continue;
+                };
                 talk.syns += 1;
                 self.late.push_back((now + PATIENCE, flow));
                 let locals = self.config.locals.iter();
                 let local = locals.zip(0..).find(|(local, _)| local.address == flow.local.ip());
                 let (_, index) = local.expect("flows are from our addresses");
                 let port = flow.local.port();
-                slots.push(|slot| self.client.syn(slot, index, port, flow.remote, now));
+                slots.push(|slot| self.client.syn(slot, index, port, flow.remote, next_hop, now));
             }
             sink.submit()?;
         }

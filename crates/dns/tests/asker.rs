@@ -1,11 +1,11 @@
 //! Questions against a mirror of which every address is a server, and against worse ones.
 
 use std::collections::HashSet;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-use linerate_base::{Slots, Timestamp};
-use linerate_dns::{Asker, Config, Counters, Limits, Manner, Outcome, Question};
+use linerate_base::{Hop, Slots, Timestamp};
+use linerate_dns::{Asker, Config, Counters, Event, Limits, Loss, Manner, Outcome, Question};
 use linerate_tcp::mirror::{Answer, Behaviour, Ending, Mirror};
 use proptest::prelude::*;
 
@@ -38,7 +38,7 @@ fn asker() -> Asker {
 }
 
 fn servers(asker: &mut Asker, addresses: &[&str]) -> linerate_dns::Candidates {
-    addresses.iter().map(|address| asker.server(address.parse().unwrap(), [4; 6])).collect()
+    addresses.iter().map(|address| asker.server(address.parse().unwrap())).collect()
 }
 
 fn question(number: u64) -> Question {
@@ -49,10 +49,45 @@ fn question(number: u64) -> Question {
 fn queries(asker: &mut Asker, now: Timestamp) -> Vec<Vec<u8>> {
     let mut slot = vec![0; asker.longest()];
     let frames = std::iter::from_fn(|| {
-        let length = asker.write(now, &mut slot)?;
+        let mut tell = |event: &Event<'_>| panic!("{event:?}");
+        let length = asker.write(now, &mut slot, &mut |_| Ok(Hop::At([4; 6])), &mut tell);
+        let length = length.expect("ways")?;
         Some(slot[..length].to_vec())
     });
     frames.collect()
+}
+
+/// All queries that may leave, where nobody is reached but by these ways, and the questions that end.
+fn reached(asker: &mut Asker, ways: impl Fn(&str) -> Hop, now: Timestamp) -> (usize, Vec<u64>) {
+    let (mut slot, mut sent, mut ended) = (vec![0; asker.longest()], 0, Vec::new());
+    loop {
+        let mut tell = |event: &Event<'_>| {
+            assert!(matches!(event.outcome, Outcome::Lost(Loss::Unreachable)), "{event:?}");
+            assert!(event.is_last && event.server.is_none() && event.sent.is_none());
+            ended.push(event.tag);
+        };
+        let mut ways = |to: IpAddr| Ok(ways(&to.to_string()));
+        match asker.write(now, &mut slot, &mut ways, &mut tell).expect("ways") {
+            Some(_) => sent += 1,
+            None => return (sent, ended),
+        }
+    }
+}
+
+#[test]
+fn a_question_waits_for_the_way_and_goes_where_one_leads() {
+    let mut asker = asker();
+    let both = servers(&mut asker, &["10.0.0.2:53", "10.0.0.3:53"]);
+    (0..4).for_each(|number| asker.ask(question(number), number, both.clone()));
+    assert_eq!(reached(&mut asker, |_| Hop::Asked, at(0)), (0, vec![]));
+    assert!(!asker.has_due(at(0)), "it is not looked for all the time");
+    let later = at(10);
+    let second = |to: &str| if to == "10.0.0.3" { Hop::At([4; 6]) } else { Hop::Nowhere };
+    assert_eq!(reached(&mut asker, second, later), (4, vec![]));
+    let lost = servers(&mut asker, &["10.0.0.2:53", "10.0.0.4:53"]);
+    asker.ask(question(9), 9, lost);
+    assert_eq!(reached(&mut asker, |_| Hop::Nowhere, later), (0, vec![9]));
+    assert_eq!(asker.room(), 1_000 - 4);
 }
 
 fn answer(query: &[u8]) -> Vec<u8> {
@@ -90,7 +125,7 @@ fn expire(asker: &mut Asker, now: Timestamp) -> Vec<String> {
     told
 }
 
-fn words(event: &linerate_dns::Event<'_>) -> String {
+fn words(event: &Event<'_>) -> String {
     let came = match &event.outcome {
         Outcome::Reply(reply, _) => {
             let answers: Vec<_> = reply.answers().map(|record| record.to_string()).collect();

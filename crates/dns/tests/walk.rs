@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use etherparse::IpNumber;
-use linerate_base::Timestamp;
+use linerate_base::{Hop, Timestamp};
 use linerate_dns::walk::Travels;
 use linerate_dns::{Asker, Config, Event, Limits, Manner, Outcome, Question, Walker};
 use linerate_tcp::frame::{Packet, Path};
@@ -61,6 +61,8 @@ struct World {
     now: Timestamp,
     /// Bytes of every message that are others on the wire.
     damage: Vec<(usize, u8)>,
+    /// Servers that no way leads to.
+    lost: Vec<String>,
     /// Server and name of each query.
     asked: Vec<String>,
     told: Vec<String>,
@@ -84,8 +86,16 @@ impl World {
         let walker =
             Walker::new(vec![(ROOT.parse::<IpAddr>().unwrap(), 53).into()], [true; 2], 100);
         let now = Timestamp::from_parts(1_000, 0);
-        let (damage, asked, told) = (Vec::new(), Vec::new(), Vec::new());
-        Self { serve: Box::new(serve), asker, walker, now, damage, asked, told }
+        Self {
+            serve: Box::new(serve),
+            asker,
+            walker,
+            now,
+            damage: Vec::new(),
+            lost: Vec::new(),
+            asked: Vec::new(),
+            told: Vec::new(),
+        }
     }
 
     fn begin(&mut self, name: &str, rtype: u16, tag: u64) {
@@ -99,18 +109,30 @@ impl World {
         self.told.pop().expect("an end")
     }
 
+    /// Writes a query that is due.
+    fn write(&mut self, slot: &mut [u8]) -> Option<usize> {
+        let Self { asker, walker, told, now, lost, .. } = self;
+        let mut ways = |to: IpAddr| {
+            Ok(if lost.contains(&to.to_string()) { Hop::Nowhere } else { Hop::At([4; 6]) })
+        };
+        let written = asker.write(*now, slot, &mut ways, &mut |event| {
+            walker.note(event, *now, &mut |event| note(told, event));
+        });
+        written.expect("ways")
+    }
+
     /// Goes on until all walks have come to their ends.
     fn run(&mut self) {
         for _ in 0..5_000 {
             let Self { asker, walker, told, now, .. } = self;
-            walker.go_on(asker, *now, &mut |_| Some([4; 6]), &mut |event| note(told, event));
+            walker.go_on(asker, *now, &|_| true, &mut |event| note(told, event));
             if walker.is_idle() {
                 assert!(asker.is_idle());
                 return;
             }
             let mut slot = vec![0; asker.longest()];
             let mut has_sent = false;
-            while let Some(length) = self.asker.write(self.now, &mut slot) {
+            while let Some(length) = self.write(&mut slot) {
                 has_sent = true;
                 let reply = self.reply(&slot[..length]);
                 let Self { asker, walker, told, now, .. } = self;
@@ -382,6 +404,26 @@ fn aliases_that_go_in_circles_come_to_an_end() {
 }
 
 #[test]
+fn to_whom_no_way_leads_is_left_for_another() {
+    let serve = |server: &str, name: &str, _| match (server, name) {
+        ("192.0.2.2", "www.b.test") => refer(&["b.test NS x.b.test", "x.b.test A 192.0.2.4"]),
+        ("192.0.2.2", _) => refer(&[
+            "a.test NS x.a.test",
+            "x.a.test A 192.0.2.3",
+            "x.a.test A 192.0.2.4",
+            "a.test NS y.a.test",
+            "y.a.test A 192.0.2.5",
+        ]),
+        _ => answer(&["www.a.test A 203.0.113.1"]),
+    };
+    let mut world = world(serve);
+    world.lost = vec!["192.0.2.3".into(), "192.0.2.4".into()];
+    assert!(world.walk("www.a.test", A).starts_with("7 NOERROR A 203.0.113.1: a.test"));
+    assert!(world.walk("www.b.test", A).starts_with("7 unreachable: b.test"));
+    assert!(!world.asked.iter().any(|asked| asked.starts_with("192.0.2.4")), "{:?}", world.asked);
+}
+
+#[test]
 fn who_is_not_responsible_is_left_for_another() {
     let mut world = world(|server, _, _| match server {
         "192.0.2.2" => refer(&[
@@ -539,9 +581,9 @@ fn blocked_servers_are_left_out() {
     while !world.walker.is_idle() {
         let mut slot = vec![0; 1_000];
         let World { asker, walker, told, now, .. } = &mut world;
-        let mut reach = |address| (address != blocked.ip()).then_some([4; 6]);
-        walker.go_on(asker, *now, &mut reach, &mut |event| note(told, event));
-        while let Some(length) = world.asker.write(world.now, &mut slot) {
+        let may = |address| address != blocked.ip();
+        walker.go_on(asker, *now, &may, &mut |event| note(told, event));
+        while let Some(length) = world.write(&mut slot) {
             let reply = world.reply(&slot[..length]).expect("a reply");
             let World { asker, walker, told, now, .. } = &mut world;
             asker.hear(&reply, *now, &mut |event| {

@@ -28,6 +28,6 @@ pub mod seq;
 mod table;
 mod wheel;
 
-pub use client::{Application, Client, Config, Counters, End, Local, Next, Refusal};
+pub use client::{Application, Client, Config, Counters, End, Local, Next, NextHops, Refusal};
 pub use key::{Flow, Key, Mac};
 pub use seq::Seq;

@@ -32,7 +32,7 @@ pub mod template;
 
 pub use blocklist::Blocklist;
 pub use handover::{BATCH, End, Report};
-pub use hops::{Hop, Hops};
+pub use hops::Hops;
 pub use host::Outlet;
 pub use permutation::Permutation;
 pub use run::{Plan, Watch, run};

@@ -108,7 +108,7 @@ pub(crate) enum DnsFieldArg {
     Name,
     /// The type of records.
     Type,
-    /// The answer's code (NOERROR, NXDOMAIN, SERVFAIL, ...), or: silent, malformed, truncated; of walks lame, unreachable,
+    /// The answer's code (NOERROR, NXDOMAIN, SERVFAIL, ...), or: silent, malformed, truncated, unreachable; of walks lame,
     /// aliases, effort, too.
     Status,
     /// The records of the answer, each its type and data.

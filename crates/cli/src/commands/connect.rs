@@ -16,7 +16,7 @@ use anyhow::{Context, Result};
 use linerate::base::Timestamp;
 use linerate::capture::{self, Interrupt};
 use linerate::scan::Walk;
-use linerate::scan::visit::{Visit, Visitor};
+use linerate::scan::visit::{Departure, Visit, Visitor};
 use linerate::tcp::{Client, Counters};
 use linerate::transmit::sink;
 
@@ -38,6 +38,8 @@ const MOMENTS: usize = 64;
 const SYN: [usize; 2] = [14 + 20 + 40, 14 + 40 + 40];
 /// How long to wait for packets when nothing is due.
 const WAIT: Duration = Duration::from_millis(10);
+/// The same where targets wait, for their hosts' turn or for their neighbours' answers.
+const GLANCE: Duration = Duration::from_millis(1);
 /// Visits are handed over to be written after this time, or when there are so many.
 const EVERY: Duration = Duration::from_millis(50);
 const MANY: usize = 4_096;
@@ -46,7 +48,7 @@ const MOST_OVER: usize = 1 << 18;
 
 pub(super) fn run(args: &ConnectArgs) -> Result<Outcome> {
     let mut journal = Journal::begin(&args.run, args.whom.seed)?;
-    let plan = Plan::new(args, journal.seed)?;
+    let (plan, hops) = Plan::new(args, journal.seed)?;
     journal.describe_targets(&args.run, &plan.targets, args.whom.shard)?;
     let interrupt = Interrupt::new()?;
     let requests = Requests::default();
@@ -56,7 +58,7 @@ pub(super) fn run(args: &ConnectArgs) -> Result<Outcome> {
     let opened = sink::open_fast(&Plan::sink(args, client.longest()))
         .with_context(|| format!("connect from {}", args.way.interface))?;
     capture.notes.iter().chain(&opened.notes).for_each(output::tell);
-    let mut wire = Wire::new(client, capture.source, opened.sink);
+    let mut wire = Wire::new(client, hops, capture.source, opened.sink);
     let (rows, known) = Rows::open(&args.run, &args.fields, survey::target)?;
     survey::announce(&plan.targets, plan.shard, &args.way, &journal);
     let walk = Walk::new(
@@ -86,6 +88,7 @@ pub(super) fn run(args: &ConnectArgs) -> Result<Outcome> {
         handed_over: Instant::now(),
         state,
         progress: Progress::new(),
+        is_held: false,
         is_stopped: &|| {
             let is_set = |flag: &AtomicBool| flag.load(Ordering::Relaxed);
             requests.stop() || is_set(&has_failed) || is_set(&is_in_vain)
@@ -102,10 +105,11 @@ pub(super) fn run(args: &ConnectArgs) -> Result<Outcome> {
         });
         let gone = round.all();
         let (state, counters) = (round.state, round.wire.client.counters());
+        let unreached = round.visitor.unreached();
         // Nothing more comes.
         drop(round);
         let kept = keeping.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        report(state, counters, began.elapsed());
+        report(state, counters, unreached, began.elapsed());
         (gone, kept)
     });
     let is_done = matches!(gone, Ok(true)) && kept.is_ok();
@@ -123,7 +127,7 @@ pub(super) fn run(args: &ConnectArgs) -> Result<Outcome> {
     Ok(Outcome::Success)
 }
 
-fn report(state: State, counters: Counters, elapsed: Duration) {
+fn report(state: State, counters: Counters, unreached: u64, elapsed: Duration) {
     output::tell(format_args!(
         "{} connections asked for in {:.1} s, {} opened; {} segments sent again, {} came again",
         grouped(state.sent),
@@ -132,6 +136,12 @@ fn report(state: State, counters: Counters, elapsed: Duration) {
         grouped(counters.again),
         grouped(counters.duplicates)
     ));
+    if unreached > 0 {
+        output::tell(format_args!(
+            "{} targets not visited: no neighbour answered for them, or no route leads there",
+            grouped(unreached)
+        ));
+    }
 }
 
 /// All visits.
@@ -146,6 +156,8 @@ struct Round<'a> {
     handed_over: Instant,
     state: State,
     progress: Progress,
+    /// Nobody could be visited the last time, though it was time.
+    is_held: bool,
     is_stopped: &'a dyn Fn() -> bool,
 }
 
@@ -204,6 +216,7 @@ impl Round<'_> {
     /// How long the next turn may wait for packets.
     fn wait(&mut self) -> Duration {
         match self.has_room() && !self.visitor.walk().is_done() {
+            true if self.is_held => GLANCE,
             true => self.tempo.wait().min(WAIT),
             false => WAIT,
         }
@@ -220,12 +233,18 @@ impl Round<'_> {
         if !self.has_room() {
             return Ok(0);
         }
-        let Self { wire, visitor, tempo, .. } = self;
+        let Self { wire, visitor, tempo, is_held, .. } = self;
         tempo.catch_up();
-        let asked = wire.ask(|now| {
-            let (local, port, target) = tempo.is_due().then(|| visitor.next(now))??;
-            tempo.sent(SYN[usize::from(target.address.is_ipv6())]);
-            Some((local, port, (target.address, target.port).into()))
+        let asked = wire.ask(|now, hops| {
+            if !tempo.is_due() {
+                return Ok(None);
+            }
+            let next = visitor.next(now, &mut |to| hops.to(to))?;
+            *is_held = next.is_none();
+            Ok(next.map(|Departure { door, target, next_hop }| {
+                tempo.sent(SYN[usize::from(target.address.is_ipv6())]);
+                (door, (target.address, target.port).into(), next_hop)
+            }))
         })?;
         self.state.sent += asked;
         Ok(asked)

@@ -14,7 +14,7 @@ use linerate::base::{Sink, Source};
 use linerate::capture::{self, Interrupt};
 use linerate::dns::{Asker, Event, Streams, type_name};
 use linerate::scan::Shard;
-use linerate::transmit::sink;
+use linerate::transmit::{Hops, sink};
 
 use self::ledger::Ledger;
 use self::plan::Plan;
@@ -45,7 +45,8 @@ pub(super) fn run(args: &DnsArgs) -> Result<Outcome> {
     let requests = Requests::default();
     requests.watch(interrupt.clone())?;
     let capture = capture::open(&plan.capture(args, interrupt)?)?;
-    let (asker, whom) = plan.asker(args)?;
+    let (asker, whom) = plan.asker(args);
+    let hops = plan.hops()?;
     let mut clock = Clock::new();
     let streams = plan.streams(args, clock.now())?;
     let longest = streams.as_ref().map_or(0, Streams::longest).max(asker.longest());
@@ -64,6 +65,7 @@ pub(super) fn run(args: &DnsArgs) -> Result<Outcome> {
         asker,
         whom,
         streams,
+        hops,
         clock,
         source: capture.source,
         sink: opened.sink,
@@ -122,6 +124,7 @@ struct Round {
     asker: Asker,
     whom: Whom,
     streams: Option<Streams>,
+    hops: Hops,
     clock: Clock,
     source: Box<dyn Source + Send>,
     sink: Box<dyn Sink + Send>,
@@ -194,7 +197,9 @@ impl Round {
         }
         self.asker.expire(now, &mut tell);
         if let Some(streams) = &mut self.streams {
-            streams.drive(&mut self.asker, now, &mut *self.sink, &mut tell)?;
+            let hops = &self.hops;
+            let by = |to| hops.known(to);
+            streams.drive(&mut self.asker, now, &mut *self.sink, &by, &mut tell)?;
         }
         self.whom.go_on(&mut self.asker, now, &mut |event| self.book.note(event));
         self.book.failure.take().map_or(Ok(()), Err)
@@ -229,13 +234,22 @@ impl Round {
     fn send(&mut self) -> Result<()> {
         self.tempo.catch_up();
         let now = self.clock.now();
-        while self.tempo.is_due() && self.asker.has_due(now) {
+        let Self { asker, whom, book, hops, .. } = self;
+        let mut ways = |to| hops.to(to);
+        let mut tell = |event: &Event<'_>| whom.note(event, now, &mut |event| book.note(event));
+        while self.tempo.is_due() && asker.has_due(now) {
             let mut slots = self.sink.acquire(BATCH)?;
             let room = slots.room();
             while slots.room() > 0 && self.tempo.is_due() {
-                let written = slots.try_push(|slot| self.asker.write(now, slot).ok_or(()));
-                let Ok(length) = written else { break };
-                self.tempo.sent(length);
+                let written = slots.try_push(|slot| {
+                    let written = asker.write(now, slot, &mut ways, &mut tell);
+                    written.map_err(Some).and_then(|length| length.ok_or(None))
+                });
+                match written {
+                    Ok(length) => self.tempo.sent(length),
+                    Err(Some(error)) => return Err(error.into()),
+                    Err(None) => break,
+                }
             }
             let is_full = slots.room() == 0;
             if slots.room() < room {

@@ -12,7 +12,7 @@ use std::time::Duration;
 use linerate_lab::{Child, Host, Lab, disk, need};
 use tempfile::{TempDir, tempdir};
 
-use crate::mirrored::{answering, lab, mirror, rows, wait_for_rows};
+use crate::mirrored::{CROSSED, LOST, answering, crossroads, lab, mirror, rows, wait_for_rows};
 use crate::support::{
     COMPLAINTS, Finished, LINERATE, Live, finish, linerate, start, text, tshark_of_conversations,
     wait,
@@ -135,6 +135,41 @@ fn those_who_did_not_answer_are_asked_again_and_no_others() {
     let found = rows(&done.stdout).len() as u64;
     assert_eq!(found, answering(256, 2).len() as u64);
     assert_eq!(done.summary("connections asked for"), 256 + 2 * (256 - found));
+    mirror.interrupt().success();
+}
+
+#[test]
+fn routers_and_neighbours_have_their_own_ways() {
+    let Some((lab, mirrors)) = crossroads() else { return };
+    let args = ["-p", "80", "--fields", "address,outcome", "--retries", "1", "--time", "100ms"];
+    let done = connect(lab.host("a"), &[&args[..], &["--all"], &CROSSED, &LOST].concat()).success();
+    let (lost, reached): (Vec<_>, Vec<_>) =
+        rows(&done.stdout).into_iter().partition(|row| row.ends_with(",unreachable"));
+    let gone = ["10.0.0.1", "10.0.0.255", "10.0.0.96", "10.0.0.97"];
+    assert_eq!(lost, gone.map(|address| format!("{address},unreachable")));
+    assert_eq!(reached.len(), 80, "{}", done.stderr);
+    assert_eq!((done.summary("opened"), done.summary("targets not visited")), (80, 4));
+    for mirror in mirrors {
+        mirror.interrupt().success();
+    }
+}
+
+#[test]
+fn who_is_named_has_a_way_of_its_own() {
+    let Some((lab, mirrors)) = crossroads() else { return };
+    for mirror in mirrors {
+        mirror.interrupt().success();
+    }
+    // It would answer for the other router's network, too, if it were asked.
+    let named = ["--peers", "9", "10.64.0.0/26", "10.65.0.0/26", "10.0.0.64/28"];
+    let mirror = Live::mirror(lab.host("b"), &named);
+    let crawl = ["-p", "6346", "--request", "gnutella", "--follow", "--fields", "address"];
+    let done = connect(lab.host("a"), &[&crawl[..], &["10.64.0.9"]].concat()).success();
+    let found = rows(&done.stdout);
+    let of = |network: &str| found.iter().filter(|row| row.starts_with(network)).count();
+    assert_eq!([of("10.64.0."), of("10.65.0."), of("10.0.0.")], [64, 0, 16], "{}", done.stderr);
+    // Hardly anybody whom nobody names.
+    assert!((64 + 16 + 32..=64 + 16 + 64).contains(&done.summary("connections asked for")));
     mirror.interrupt().success();
 }
 

@@ -13,7 +13,7 @@ use linerate_lab::{Child, Host, Lab, need};
 use serde_json::{Value, json};
 use tempfile::tempdir;
 
-use crate::mirrored::{lab, mirror, rows, wait_for_rows};
+use crate::mirrored::{crossroads, lab, mirror, rows, wait_for_rows};
 use crate::support::{Finished, LINERATE, finish, linerate, text};
 
 fn dns(host: &Host, args: &[&str]) -> Finished {
@@ -68,6 +68,30 @@ fn neighbours_of_both_families_are_asked_in_turn() {
     assert_eq!(counts.values().sum::<i32>(), 100);
     assert!(counts.len() == 3 && counts.values().all(|count| *count > 20), "{counts:?}");
     mirror.interrupt().success();
+}
+
+#[test]
+fn routers_and_neighbours_have_their_own_ways() {
+    let Some((lab, mirrors)) = crossroads() else { return };
+    let folder = tempdir().expect("a folder");
+    let names = names(folder.path(), 200);
+    let reached = "10.64.0.1,10.65.0.1,10.0.0.65,10.0.0.81,[fd00::101]:53";
+    let args = ["-f", &names, "--fields", "name,status,server", "-s", "10.0.0.96,10.0.0.255"];
+    let done = dns(lab.host("a"), &[&args[..], &["-s", reached]].concat()).success();
+    let mut counts = BTreeMap::new();
+    for row in rows(&done.stdout) {
+        let (_, answer) = row.split_once(',').expect("a name");
+        *counts.entry(answer.to_owned()).or_insert(0) += 1;
+    }
+    assert!(counts.keys().all(|answer| answer.starts_with("NOERROR")), "{counts:?}");
+    assert!(counts.len() == 5 && counts.values().all(|count| *count > 20), "{counts:?}");
+    let done = dns(lab.host("a"), &args).success();
+    let found = rows(&done.stdout);
+    assert!(found.len() == 200 && found.iter().all(|row| row.ends_with(",unreachable,")));
+    assert_eq!(done.summary("queries sent"), 0);
+    for mirror in mirrors {
+        mirror.interrupt().success();
+    }
 }
 
 #[test]

@@ -32,6 +32,31 @@ pub(crate) fn mirror(lab: &Lab, args: &[&str]) -> Live {
     Live::mirror(lab.host("b"), &[args, &PREFIXES].concat())
 }
 
+/// Three hosts on a wire. By `b` and `c` lead the ways to 10.64.0.0/24 and to 10.65.0.0/24; [`CROSSED`] is answered for by both,
+/// each what is behind it and some neighbours, and of [`LOST`] nobody is there.
+pub(crate) fn crossroads() -> Option<(Lab, [Live; 2])> {
+    let plan = Lab::plan().host("a").host("b").host("c").without_offloads();
+    let lab = need::root().then(|| plan.build().expect("a lab"))?;
+    let a = lab.host("a");
+    for (network, router) in [("10.64.0.0/24", "10.0.0.2"), ("10.65.0.0/24", "10.0.0.3")] {
+        finish(a.command("ip").args(["route", "add", network, "via", router])).success();
+    }
+    let address = ["addr", "add", "fe80::1/64", "dev", a.interface(), "nodad"];
+    finish(a.command("ip").args(address)).success();
+    let mirrors = [
+        Live::mirror(lab.host("b"), &["10.64.0.0/24", "10.0.0.64/28"]),
+        Live::mirror(lab.host("c"), &["10.65.0.0/24", "10.0.0.80/28", "fd00::100/124"]),
+    ];
+    Some((lab, mirrors))
+}
+
+/// 80 addresses at crossroads.
+pub(crate) const CROSSED: [&str; 4] =
+    ["10.64.0.0/28", "10.65.0.0/28", "10.0.0.64/27", "fd00::100/124"];
+
+/// Two that nobody has, the host's own, and one that is everybody's.
+pub(crate) const LOST: [&str; 3] = ["10.0.0.96/31", "10.0.0.1", "10.0.0.255"];
+
 /// The rows behind the line of names, without their order.
 pub(crate) fn rows(csv: &str) -> BTreeSet<String> {
     let rows: BTreeSet<_> = csv.lines().skip(1).map(str::to_owned).collect();

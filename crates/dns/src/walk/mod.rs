@@ -88,9 +88,8 @@ impl Loss {
     }
 }
 
-/// How servers are reached: the hardware address of whom packets to this address are given to first; `None` for whom nothing is
-/// to be sent to.
-pub type Reach<'a> = dyn FnMut(IpAddr) -> Option<[u8; 6]> + 'a;
+/// Says whether the server at this address may be asked.
+pub type May<'a> = dyn Fn(IpAddr) -> bool + 'a;
 
 /// A walk: its place, and what tells it from others that were there before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -315,18 +314,12 @@ impl Walker {
     }
 
     /// Lets all walks go on that may: their questions are given to the asker. Ends are told.
-    pub fn go_on(
-        &mut self,
-        asker: &mut Asker,
-        now: Timestamp,
-        reach: &mut Reach<'_>,
-        tell: &mut Tell<'_>,
-    ) {
+    pub fn go_on(&mut self, asker: &mut Asker, now: Timestamp, may: &May<'_>, tell: &mut Tell<'_>) {
         if asker.server_count() > MOST_SERVERS {
             asker.forget_servers(now);
         }
         while let Some(id) = self.ready.pop_front() {
-            self.step(id, asker, now, reach, tell);
+            self.step(id, asker, now, may, tell);
         }
     }
 
@@ -336,7 +329,7 @@ impl Walker {
         id: Id,
         asker: &mut Asker,
         now: Timestamp,
-        reach: &mut Reach<'_>,
+        may: &May<'_>,
         tell: &mut Tell<'_>,
     ) {
         let Some(walk) = self.walk(id).filter(|walk| !walk.is_asking) else { return };
@@ -346,8 +339,8 @@ impl Walker {
         let left = addresses.into_iter().filter(|address| !shunned.contains(address));
         let reached = left.filter_map(|address| {
             let known = asker.known_server(address);
-            let number = known.or_else(|| Some(asker.server(address, reach(address.ip())?)));
-            Some((address, number?))
+            let new = || may(address.ip()).then(|| asker.server(address));
+            Some((address, known.or_else(new)?))
         });
         let (asked, whom): (Vec<_>, Vec<_>) = reached.take(CANDIDATES).unzip();
         let walk = self.walk(id).expect("it was there");

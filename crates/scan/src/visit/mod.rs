@@ -13,4 +13,4 @@ mod visitor;
 
 pub use doors::Doors;
 pub use request::Request;
-pub use visitor::{Ending, Order, Outcome, Visit, Visitor};
+pub use visitor::{Departure, Ending, Order, Outcome, Visit, Visitor};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use linerate_base::Timestamp;
+use linerate_base::{Hop, Result, Timestamp, Ways};
 use linerate_tcp::quote::Trouble;
 use linerate_tcp::{Application, End, Flow, Next, Refusal};
 
@@ -50,8 +50,8 @@ pub enum Outcome {
     Silent,
     /// It refused the connection.
     Refused,
-    /// Somebody on the way says that there is no way.
-    Unreachable(Trouble),
+    /// Somebody on the way says that there is no way; or none was found, and nobody was asked.
+    Unreachable(Option<Trouble>),
     /// There were as many connections as there may be.
     Full,
 }
@@ -132,7 +132,23 @@ pub struct Visitor {
     request: Vec<u8>,
     /// Whom the last answer named.
     named: Vec<Target>,
+    /// Targets to which no way leads.
+    unreached: u64,
 }
+
+/// A visit that is about to begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Departure {
+    /// The number of the local address, and its port.
+    pub door: (usize, u16),
+    /// To whom.
+    pub target: Target,
+    /// The hardware address of the next hop.
+    pub next_hop: [u8; 6],
+}
+
+/// So many targets are looked at for one that can be visited, before something else is done.
+const LOOKS: usize = 64;
 
 impl Visitor {
     /// One who takes this way, from these doors.
@@ -153,6 +169,7 @@ impl Visitor {
             over,
             request,
             named: Vec::new(),
+            unreached: 0,
         }
     }
 
@@ -161,12 +178,46 @@ impl Visitor {
         &mut self.walk
     }
 
-    /// The next target; `None` where there is none, or none that may be visited at the moment. With it, the number of the local
-    /// address and the port that it is visited from.
-    pub fn next(&mut self, now: Timestamp) -> Option<(usize, u16, Target)> {
-        let target = self.walk.next(now)?;
-        let (local, port) = self.doors.to(target);
-        Some((local, port, target))
+    /// The next visit; `None` where there is none, or none that may begin at the moment. Visits to whom no way leads are over.
+    ///
+    /// # Errors
+    /// Those of `ways`.
+    pub fn next(&mut self, now: Timestamp, ways: &mut Ways<'_>) -> Result<Option<Departure>> {
+        for _ in 0..LOOKS {
+            let Some(target) = self.walk.next(now) else { break };
+            match ways(target.address)? {
+                Hop::At(next_hop) => {
+                    let door = self.doors.to(target);
+                    return Ok(Some(Departure { door, target, next_hop }));
+                }
+                Hop::Asked => self.walk.put_off(target, now),
+                Hop::Nowhere => {
+                    self.unreached += 1;
+                    self.turned_away(target, now, Outcome::Unreachable(None));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Targets to which no way leads.
+    pub fn unreached(&self) -> u64 {
+        self.unreached
+    }
+
+    /// A visit is over that was none.
+    fn turned_away(&mut self, target: Target, time: Timestamp, outcome: Outcome) {
+        self.walk.refused(target);
+        self.over.push(Visit {
+            target,
+            outcome,
+            time,
+            connect: None,
+            first: None,
+            open: None,
+            received: 0,
+            data: Vec::new(),
+        });
     }
 
     /// How many connections are open.
@@ -304,22 +355,12 @@ impl Application for Visitor {
         if self.walk.has_answered(&target) {
             return;
         }
-        self.walk.refused(target);
         let outcome = match refusal {
             Refusal::Reset => Outcome::Refused,
-            Refusal::Icmp(trouble) => Outcome::Unreachable(trouble),
+            Refusal::Icmp(trouble) => Outcome::Unreachable(Some(trouble)),
             Refusal::Full => Outcome::Full,
         };
-        self.over.push(Visit {
-            target,
-            outcome,
-            time: self.now,
-            connect: None,
-            first: None,
-            open: None,
-            received: 0,
-            data: Vec::new(),
-        });
+        self.turned_away(target, self.now, outcome);
     }
 }
 

@@ -106,7 +106,7 @@ const MOST_CONNECTIONS: usize = 1 << 30;
 /// Ticks are compared over half their range.
 const LONGEST: Duration = Duration::from_secs(7 * 86_400);
 
-/// An address of the client's own, and the way from it.
+/// An address of the client's own.
 #[derive(Clone, Debug)]
 pub struct Local {
     /// The address.
@@ -115,14 +115,12 @@ pub struct Local {
     pub ports: RangeInclusive<u16>,
     /// The hardware address that frames are from.
     pub mac: [u8; 6],
-    /// The hardware address of the next hop.
-    pub next_hop: [u8; 6],
 }
 
 impl Local {
-    /// The way to `destination`.
-    pub(super) fn path(&self, destination: IpAddr) -> Path {
-        Path { mac: self.mac, next_hop: self.next_hop, source: self.address, destination }
+    /// The way to `destination` by this next hop.
+    pub(super) fn path(&self, destination: IpAddr, next_hop: [u8; 6]) -> Path {
+        Path { mac: self.mac, next_hop, source: self.address, destination }
     }
 }
 
@@ -172,7 +170,6 @@ mod tests {
             address: address.parse().unwrap(),
             ports: 1000..=1999,
             mac: [2; 6],
-            next_hop: [4; 6],
         };
         Config::new(vec![local("fd00::1"), local("10.0.0.1")], [0; 16])
     }

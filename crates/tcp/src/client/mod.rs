@@ -1,7 +1,7 @@
 //! Many connections at once, each opened by us.
 //!
 //! One turn of whoever drives it: [`Client::receive`] for a batch that came, [`Client::advance`] for timers,
-//! [`Client::transmit`] for what is to be sent. All acknowledgements that a batch asks for leave after it together, one for
+//! [`Client::transmit`] for what is to be sent, by [`NextHops`]. All acknowledgements that a batch asks for leave after it together, one for
 //! each connection.
 //!
 //! - `config`: what it is made with
@@ -30,7 +30,7 @@ mod stateless;
 mod timers;
 
 use std::collections::VecDeque;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use linerate_base::{Error, ErrorKind, Result, Timestamp};
 
@@ -66,6 +66,10 @@ pub struct Client {
     tick: u32,
     counters: Counters,
 }
+
+/// Says to which hardware address packets to this destination are given first. Where it does not know any, they are not sent, as
+/// if they were lost on their way.
+pub type NextHops<'a> = dyn Fn(IpAddr) -> Option<[u8; 6]> + 'a;
 
 /// What happened so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -127,8 +131,8 @@ impl Client {
         })
     }
 
-    /// Writes a SYN to `slot`, from the port of the local address with this index, and returns the frame's length. Nothing is
-    /// kept of it: the connection begins when a valid answer comes, however late. To try again, write it again.
+    /// Writes a SYN to `slot`, from the port of the local address with this index, by this next hop, and returns the frame's
+    /// length. Nothing is kept of it: the connection begins when a valid answer comes, however late. To try again, write it again.
     ///
     /// # Panics
     /// When there is no such local address, it is of another family, or `slot` is shorter than
@@ -139,6 +143,7 @@ impl Client {
         local: usize,
         port: u16,
         remote: SocketAddr,
+        next_hop: [u8; 6],
         now: Timestamp,
     ) -> usize {
         let from = &self.config.locals[local];
@@ -146,7 +151,7 @@ impl Client {
         assert_eq!(from.address.is_ipv4(), remote.is_ipv4(), "from {} to {remote}", from.address);
         self.syn_header(self.key.mac(&flow).isn(), &flow, tick(now)).write(
             slot,
-            &from.path(remote.ip()),
+            &from.path(remote.ip(), next_hop),
             (port, remote.port()),
             |_| 0,
         )

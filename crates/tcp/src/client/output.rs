@@ -2,9 +2,9 @@
 
 use linerate_base::{Result, Sink, Slots};
 
-use super::Client;
 use super::application::Application;
 use super::connection::Flags;
+use super::{Client, NextHops};
 use crate::disorder;
 use crate::segment::{Control, Header, MOST_BLOCKS, Options, Timestamps};
 use crate::{Flow, Seq};
@@ -21,6 +21,9 @@ pub(super) struct Reply {
     pub(super) header: Header,
 }
 
+/// Where frames are written to, and by whom they go.
+type Out<'a, 'b> = (&'a mut Slots<'b>, &'a NextHops<'a>);
+
 /// What a connection sends next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Output {
@@ -31,13 +34,14 @@ enum Output {
 }
 
 impl Client {
-    /// Sends what is to be sent, and returns how many frames; what the sink has no room for waits for the next time.
+    /// Sends what is to be sent by these next hops, and returns how many frames; what the sink has no room for waits for the next time.
     ///
     /// # Errors
     /// Those of the sink.
     pub fn transmit<A: Application>(
         &mut self,
         sink: &mut (impl Sink + ?Sized),
+        hops: &NextHops<'_>,
         app: &mut A,
     ) -> Result<usize> {
         let mut sent = 0;
@@ -47,27 +51,34 @@ impl Client {
             if room == 0 {
                 break;
             }
-            self.fill(&mut slots, app);
+            self.fill(&mut slots, hops, app);
             let filled = room - slots.room();
-            sink.submit()?;
+            if filled > 0 {
+                sink.submit()?;
+            }
             sent += filled;
         }
         Ok(sent)
     }
 
     /// Fills slots with what is to be sent, until there is nothing more or no room.
-    pub fn fill<A: Application>(&mut self, slots: &mut Slots<'_>, app: &mut A) {
+    pub fn fill<A: Application>(
+        &mut self,
+        slots: &mut Slots<'_>,
+        hops: &NextHops<'_>,
+        app: &mut A,
+    ) {
         let before = slots.room();
         while slots.room() > 0
             && let Some(reply) = self.replies.pop_front()
         {
-            self.write(slots, reply.local, &reply.flow, &reply.header, |_| 0);
+            self.write((slots, hops), reply.local, &reply.flow, &reply.header, |_| 0);
         }
         while slots.room() > 0
             && let Some(connection) = self.ready.front().copied()
         {
             match self.output(connection) {
-                Some(output) => self.send(connection, output, slots, app),
+                Some(output) => self.send(connection, output, (slots, hops), app),
                 None => self.rest(connection),
             }
         }
@@ -148,7 +159,7 @@ impl Client {
         &mut self,
         connection: u32,
         output: Output,
-        slots: &mut Slots<'_>,
+        out: Out<'_, '_>,
         app: &mut A,
     ) {
         let (flow, local) = (self.flow(connection), self.slab.hot(connection).local);
@@ -160,20 +171,20 @@ impl Client {
                 let (seq, ack, control) =
                     (hot.snd_nxt, hot.rcv_nxt, Control::RST.and(Control::ACK));
                 let header = Header { seq, ack, control, ..Header::default() };
-                self.write(slots, local, &flow, &header, |_| 0);
+                self.write(out, local, &flow, &header, |_| 0);
             }
             Output::Acknowledgement => {
                 let seq = self.slab.hot(connection).snd_nxt;
                 let mut header = self.header(connection, seq, Control::ACK);
                 self.tell(connection, &mut header.options);
                 self.slab.hot(connection).owed -= 1;
-                self.write(slots, local, &flow, &header, |_| 0);
+                self.write(out, local, &flow, &header, |_| 0);
             }
             Output::Fin(seq) => {
                 let header = self.header(connection, seq, Control::FIN.and(Control::ACK));
                 self.slab.hot(connection).flags.set(Flags::FIN_SENT);
                 self.went(connection, seq, 1);
-                self.write(slots, local, &flow, &header, |_| 0);
+                self.write(out, local, &flow, &header, |_| 0);
             }
             Output::Data(seq, length) => {
                 let is_last = seq + length == self.slab.cold(connection).data_end;
@@ -181,7 +192,7 @@ impl Client {
                 let header = self.header(connection, seq, Control::ACK.and(push));
                 let offset = seq.since(self.first(&flow));
                 self.went(connection, seq, length);
-                self.write(slots, local, &flow, &header, |payload| {
+                self.write(out, local, &flow, &header, |payload| {
                     app.write(connection, &flow, offset, &mut payload[..length as usize]);
                     length as usize
                 });
@@ -237,13 +248,14 @@ impl Client {
 
     fn write(
         &self,
-        slots: &mut Slots<'_>,
+        (slots, hops): Out<'_, '_>,
         local: u16,
         flow: &Flow,
         header: &Header,
         fill: impl FnOnce(&mut [u8]) -> usize,
     ) {
-        let path = self.config.locals[usize::from(local)].path(flow.remote.ip());
+        let Some(next_hop) = hops(flow.remote.ip()) else { return };
+        let path = self.config.locals[usize::from(local)].path(flow.remote.ip(), next_hop);
         let ports = (flow.local.port(), flow.remote.port());
         slots.push(|slot| header.write(slot, &path, ports, fill));
     }

@@ -65,6 +65,7 @@ pub(crate) struct World {
     pub(crate) user: User,
     now: Timestamp,
     pub(crate) isn: Seq,
+    next_hop: Option<[u8; 6]>,
 }
 
 /// A segment of ours.
@@ -76,17 +77,12 @@ pub(crate) struct Sent {
 
 impl World {
     fn new(change: impl FnOnce(&mut Config), user: User) -> Self {
-        let local = Local {
-            address: OURS.parse().unwrap(),
-            ports: PORT..=PORT + 9,
-            mac: [2; 6],
-            next_hop: [4; 6],
-        };
+        let local = Local { address: OURS.parse().unwrap(), ports: PORT..=PORT + 9, mac: [2; 6] };
         let mut config = Config::new(vec![local], [1; 16]);
         change(&mut config);
         let now = Timestamp::from_parts(1_000, 0);
         let client = Client::new(config, now).unwrap();
-        let mut world = Self { client, user, now, isn: Seq(0) };
+        let mut world = Self { client, user, now, isn: Seq(0), next_hop: Some([4; 6]) };
         world.isn = world.syn(PORT).header.seq;
         world
     }
@@ -94,7 +90,7 @@ impl World {
     fn syn(&self, port: u16) -> Sent {
         let mut slot = [0; SLOT];
         let remote = SocketAddr::new(THEIRS.parse().unwrap(), 80);
-        let length = self.client.syn(&mut slot, 0, port, remote, self.now);
+        let length = self.client.syn(&mut slot, 0, port, remote, [4; 6], self.now);
         sent(&slot[..length])
     }
 
@@ -136,7 +132,8 @@ impl World {
 
     pub(crate) fn sent(&mut self) -> Vec<Sent> {
         let (mut region, mut lengths) = (vec![0; 64 * SLOT], vec![]);
-        self.client.fill(&mut Slots::new(&mut region, SLOT, 0, &mut lengths), &mut self.user);
+        let mut slots = Slots::new(&mut region, SLOT, 0, &mut lengths);
+        self.client.fill(&mut slots, &|_| self.next_hop, &mut self.user);
         let slots = region.chunks(SLOT).zip(lengths);
         slots.map(|(slot, length)| sent(&slot[..length as usize])).collect()
     }
@@ -441,6 +438,18 @@ fn routers_refuse_only_what_they_quote() {
     let isn = World::new(|_| {}, User::default()).isn;
     assert_eq!((quote(isn + 1), quote(isn)), (0, 1));
     assert_eq!(world.user.refused, [Refusal::Icmp(Trouble::Unreachable(1))]);
+}
+
+#[test]
+fn what_is_sent_while_no_next_hop_is_known_is_lost_and_sent_again() {
+    let mut world = World::new(|_| {}, User { request: 5, ..User::default() });
+    world.segment(SYN_ACK, PEER, 0, &[], none());
+    world.next_hop = None;
+    assert_eq!(world.sent().len(), 0);
+    world.next_hop = Some([4; 6]);
+    assert_eq!(world.sent().len(), 0, "it is as if it were under way");
+    world.pass(Duration::from_secs(1));
+    assert_eq!(world.sent_one().data.len(), 5);
 }
 
 #[test]

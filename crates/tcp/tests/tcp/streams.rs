@@ -186,7 +186,7 @@ impl World {
         let buffer = 1_000 + dice.below(20_000) as usize;
         let servers = Servers::new(six, sessions.len() + 4, buffer, dice.below(2) == 0);
         let address = if six { "fd00::1" } else { "10.0.0.1" }.parse().unwrap();
-        let local = Local { address, ports: FIRST_PORT..=50_000, mac: [2; 6], next_hop: [2; 6] };
+        let local = Local { address, ports: FIRST_PORT..=50_000, mac: [2; 6] };
         // Some runs begin just before the clock of timers and timestamps wraps.
         let before_wrap = (1_i64 << 32) - 2_000;
         let now =
@@ -212,7 +212,7 @@ impl World {
             if session.number.is_none() {
                 let mut slot = [0; SLOT];
                 let port = FIRST_PORT + index as u16;
-                let length = self.client.syn(&mut slot, 0, port, remote, self.now);
+                let length = self.client.syn(&mut slot, 0, port, remote, [2; 6], self.now);
                 self.out.push(&slot[..length], self.now);
             }
         }
@@ -249,7 +249,8 @@ impl World {
     fn transmit(&mut self) {
         loop {
             let (mut region, mut lengths) = (vec![0; 4 * SLOT], vec![]);
-            self.client.fill(&mut Slots::new(&mut region, SLOT, 0, &mut lengths), &mut self.user);
+            let mut slots = Slots::new(&mut region, SLOT, 0, &mut lengths);
+            self.client.fill(&mut slots, &|_| Some([2; 6]), &mut self.user);
             for (slot, length) in region.chunks(SLOT).zip(&lengths) {
                 self.out.push(&slot[..*length as usize], self.now);
             }

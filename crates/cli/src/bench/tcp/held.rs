@@ -46,12 +46,8 @@ pub(super) fn rows(count: usize, progress: &mut Progress) -> Result<Vec<Row>> {
 }
 
 fn client(count: usize) -> Result<Client> {
-    let local = Local {
-        address: IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)),
-        ports: 1..=u16::MAX,
-        mac: [2; 6],
-        next_hop: [4; 6],
-    };
+    let local =
+        Local { address: IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)), ports: 1..=u16::MAX, mac: [2; 6] };
     let config = Config {
         connections: count,
         lifetime: Duration::from_secs(3_600),
@@ -104,7 +100,8 @@ impl Memory {
         let mut slots = self.asked.slots();
         for number in numbers {
             let address = Ipv4Addr::from_bits(0x0b00_0000 + number as u32);
-            slots.push(|slot| client.syn(slot, 0, 1, (address, 80).into(), Timestamp::EPOCH));
+            let remote = (address, 80).into();
+            slots.push(|slot| client.syn(slot, 0, 1, remote, [4; 6], Timestamp::EPOCH));
         }
         let mut answers = self.answered.slots();
         self.asked.iter().for_each(|frame| mirror.answer(frame, &mut answers));
@@ -119,7 +116,7 @@ impl Memory {
         let batch = Batch::new(&self.answered.bytes, &frames, &interfaces);
         client.receive(&batch, Timestamp::EPOCH, &mut Idle);
         // To the last acknowledgement of the handshake a mirror has nothing to say.
-        client.fill(&mut self.asked.slots(), &mut Idle);
+        client.fill(&mut self.asked.slots(), &|_| Some([4; 6]), &mut Idle);
     }
 }
 

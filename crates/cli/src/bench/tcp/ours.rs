@@ -1,6 +1,6 @@
 //! A client by our TCP: one thread, as `linerate connect` has it.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow};
@@ -8,9 +8,11 @@ use linerate::base::Timestamp;
 use linerate::capture;
 use linerate::sys::cpu;
 use linerate::tcp::{Application, Client, Config, End, Flow, Local, Next, Refusal};
+use linerate::transmit::space::Span;
+use linerate::transmit::{Hops, Outlet};
 
-use super::exchange::{Ending, Exchange, REQUEST};
-use super::ground::{Ground, OWN, OWN_BITS, open_sink, owning};
+use super::exchange::{Ending, Exchange, NETWORK, REQUEST};
+use super::ground::{CROWD_BITS, Ground, OWN, OWN_BITS, open_sink, owning};
 use crate::commands::connect::Wire;
 
 /// Connections under way at once.
@@ -54,15 +56,16 @@ fn turn(wire: &mut Wire, caller: &mut Caller, begun: &mut u64) -> Result<()> {
         caller.failed += under_way;
     }
     let until = caller.over() + AT_ONCE;
-    wire.ask(|_| {
+    wire.ask(|_, hops| {
         let number = *begun;
-        if number >= until {
-            return None;
-        }
+        let destination = SocketAddr::from(case.destination(number));
+        let next_hop = hops.known(destination.ip()).filter(|_| number < until);
+        let Some(next_hop) = next_hop else { return Ok(None) };
         *begun += 1;
         let turn = case.turn(number);
         let local = (turn / PORTS) as usize % locals();
-        Some((local, FIRST_PORT + (turn % PORTS) as u16, case.destination(number).into()))
+        let door = (local, FIRST_PORT + (turn % PORTS) as u16);
+        Ok(Some((door, destination, next_hop)))
     })?;
     Ok(())
 }
@@ -79,7 +82,6 @@ fn open(ground: &Ground) -> Result<Wire> {
         address: IpAddr::V4(Ipv4Addr::from_bits(OWN.to_bits() + number as u32)),
         ports: FIRST_PORT..=u16::MAX,
         mac: a.mac(),
-        next_hop: ground.next_hop(),
     };
     let config = Config {
         linger: Duration::from_millis(500),
@@ -87,7 +89,9 @@ fn open(ground: &Ground) -> Result<Wire> {
         ..Config::new((0..locals()).map(local).collect(), [7; 16])
     };
     let client = Client::new(config, Timestamp::EPOCH)?;
-    Ok(Wire::new(client, capture.source, open_sink(a)?))
+    let network = Span::prefix(NETWORK.to_bits().into(), CROWD_BITS.into(), 32);
+    let hops = Hops::find(&Outlet::find(a.interface())?, [&[network], &[]])?;
+    Ok(Wire::new(client, hops, capture.source, open_sink(a)?))
 }
 
 /// Counts connections.

@@ -17,7 +17,7 @@ pub(super) fn put(visit: &Visit, field: VisitFieldArg, cell: Cell<'_>) {
         VisitFieldArg::Port => cell.number(u64::from(visit.target.port)),
         VisitFieldArg::Outcome => cell.text(visit.outcome.name()),
         VisitFieldArg::Code => match visit.outcome {
-            Outcome::Unreachable(Trouble::Unreachable(code)) => cell.number(u64::from(code)),
+            Outcome::Unreachable(Some(Trouble::Unreachable(code))) => cell.number(u64::from(code)),
             _ => cell.null(),
         },
         VisitFieldArg::ConnectMs => cell.number(visit.connect.map(|span| span.as_millis() as u64)),

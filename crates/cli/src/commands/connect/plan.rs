@@ -10,7 +10,7 @@ use linerate::scan::visit::{Doors, Ending, Order, Request};
 use linerate::scan::{Caps, Shard, Targets};
 use linerate::tcp::{Config, Key, Local};
 use linerate::transmit::template::Surroundings;
-use linerate::transmit::{Outlet, sink};
+use linerate::transmit::{Hops, Outlet, sink};
 
 use crate::args::{CloseArg, ConnectArgs};
 use crate::commands::survey;
@@ -36,7 +36,8 @@ const UNDER_WAY: usize = 1 << 20;
 const WINDOWS: RangeInclusive<u64> = (64 << 10)..=(4 << 20);
 
 impl Plan {
-    pub(super) fn new(args: &ConnectArgs, seed: u64) -> Result<Self> {
+    /// The same, and the ways to all targets.
+    pub(super) fn new(args: &ConnectArgs, seed: u64) -> Result<(Self, Hops)> {
         let request = Request::parse(&args.request, args.run.contact.as_deref())
             .map_err(|error| usage(format!("--request: {error}")))?;
         if args.whom.ports.is_empty() {
@@ -59,7 +60,8 @@ impl Plan {
                 CloseArg::Fin => Ending::Fin,
             },
         };
-        Ok(Self {
+        let hops = survey::hops(&outlet, targets.addresses())?;
+        let plan = Self {
             targets,
             shard: args.whom.shard.unwrap_or(Shard::WHOLE),
             order,
@@ -73,7 +75,8 @@ impl Plan {
                 ..Config::new(locals, survey::key())
             },
             doors,
-        })
+        };
+        Ok((plan, hops))
     }
 
     /// What to capture: packets to the owned addresses.
@@ -100,8 +103,7 @@ fn origin(args: &ConnectArgs, targets: &Targets, outlet: &Outlet) -> Result<(Vec
         let address = address.ok_or_else(|| {
             usage("--own: there are targets of both families, and addresses of one only")
         })?;
-        let next_hop = survey::next_hop(outlet, target)?;
-        Ok(Local { address, ports: first..=last, mac: outlet.mac(), next_hop })
+        Ok(Local { address, ports: first..=last, mac: outlet.mac() })
     };
     let locals = examples.into_iter().flatten().map(local).collect::<Result<Vec<_>>>()?;
     let addresses: Vec<_> = locals.iter().map(|local| local.address).collect();

@@ -1,6 +1,5 @@
 //! What the flags mean together.
 
-use std::collections::HashMap;
 use std::fs;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
@@ -12,8 +11,9 @@ use linerate::dns::roots::ROOTS;
 use linerate::dns::{Asker, Config, Limits, Manner, Streams, Walker};
 use linerate::tcp::{self, Key};
 use linerate::transmit::pacing::Rate;
+use linerate::transmit::space::Span;
 use linerate::transmit::template::Surroundings;
-use linerate::transmit::{Blocklist, Outlet, sink};
+use linerate::transmit::{Blocklist, Hops, Outlet, sink};
 
 use super::whom::{Reach, Whom};
 use crate::args::DnsArgs;
@@ -64,7 +64,7 @@ impl Plan {
     }
 
     /// Who asks, and whom.
-    pub(super) fn asker(&self, args: &DnsArgs) -> Result<(Asker, Whom)> {
+    pub(super) fn asker(&self, args: &DnsArgs) -> (Asker, Whom) {
         let (first, last) = args.way.source_ports;
         let mut asker = Asker::new(Config {
             mac: self.outlet.mac(),
@@ -85,19 +85,23 @@ impl Plan {
             let families = [true, false]
                 .map(|is_ipv4| self.sources.iter().any(|source| source.is_ipv4() == is_ipv4));
             let walker = Walker::new(self.servers.clone(), families, args.window as usize);
-            let reach = Reach {
-                outlet: self.outlet.clone(),
-                blocked: self.blocked.clone(),
-                families,
-                hops: HashMap::new(),
-            };
-            return Ok((asker, Whom::Walked(Box::new(walker), Box::new(reach))));
+            let reach = Reach { blocked: self.blocked.clone(), families };
+            return (asker, Whom::Walked(Box::new(walker), reach));
         }
-        let add = |server: &SocketAddr| -> Result<u32> {
-            Ok(asker.server(*server, survey::next_hop(&self.outlet, server.ip())?))
-        };
-        let all = self.servers.iter().map(add).collect::<Result<_>>()?;
-        Ok((asker, Whom::Named(all)))
+        let all = self.servers.iter().map(|server| asker.server(*server)).collect();
+        (asker, Whom::Named(all))
+    }
+
+    /// The ways to the servers that are named.
+    pub(super) fn hops(&self) -> Result<Hops> {
+        let mut spans = [Vec::new(), Vec::new()];
+        for server in &self.servers {
+            match server.ip() {
+                IpAddr::V4(address) => spans[0].push(Span::one(address.to_bits().into())),
+                IpAddr::V6(address) => spans[1].push(Span::one(address.to_bits())),
+            }
+        }
+        survey::hops(&self.outlet, spans.each_ref().map(Vec::as_slice))
     }
 
     /// Who asks over TCP: from owned addresses only, as the host would end the connections of its own.
@@ -106,18 +110,9 @@ impl Plan {
             return Ok(None);
         }
         let (first, last) = args.way.source_ports;
-        let mut locals = Vec::new();
-        for address in self.sources.iter().copied() {
-            let near = self.servers.iter().find(|server| server.is_ipv4() == address.is_ipv4());
-            let server = near.expect("there is an address for servers of a family only").ip();
-            let next_hop = survey::next_hop(&self.outlet, server)?;
-            locals.push(tcp::Local {
-                address,
-                ports: first..=last,
-                mac: self.outlet.mac(),
-                next_hop,
-            });
-        }
+        let mac = self.outlet.mac();
+        let local = |address: &IpAddr| tcp::Local { address: *address, ports: first..=last, mac };
+        let locals = self.sources.iter().map(local).collect();
         let config = tcp::Config {
             connections: CONNECTIONS,
             lifetime: LIFETIME,

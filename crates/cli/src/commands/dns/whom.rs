@@ -1,20 +1,17 @@
 //! Whom questions are put to.
 
-use std::collections::HashMap;
 use std::net::IpAddr;
 
 use linerate::base::Timestamp;
 use linerate::dns::{Asker, Candidates, Event, Question, Walker};
-use linerate::transmit::{Blocklist, Outlet};
-
-use crate::commands::survey;
+use linerate::transmit::Blocklist;
 
 /// Who is asked.
 pub(super) enum Whom {
     /// Servers that were named.
     Named(Candidates),
     /// Those to whom a walk from the root leads.
-    Walked(Box<Walker>, Box<Reach>),
+    Walked(Box<Walker>, Reach),
 }
 
 impl Whom {
@@ -69,32 +66,22 @@ impl Whom {
         tell: &mut dyn FnMut(&Event<'_>),
     ) {
         if let Self::Walked(walker, reach) = self {
-            walker.go_on(asker, now, &mut |address| reach.find(address), tell);
+            walker.go_on(asker, now, &|address| reach.has(address), tell);
         }
     }
 }
 
-/// The ways to servers that nobody has named.
+/// Which servers that nobody has named may be asked.
 pub(super) struct Reach {
-    pub(super) outlet: Outlet,
     pub(super) blocked: Blocklist,
     /// Families that there is an address of our own of: IPv4, IPv6.
     pub(super) families: [bool; 2],
-    /// Hardware addresses of next hops that were asked for; of who does not answer there is none.
-    pub(super) hops: HashMap<IpAddr, Option<[u8; 6]>>,
 }
 
 impl Reach {
-    /// The hardware address of whom packets to this server are given to first. None for servers that are blocked, or to which no
-    /// way leads.
-    fn find(&mut self, address: IpAddr) -> Option<[u8; 6]> {
+    fn has(&self, address: IpAddr) -> bool {
         let [ipv4, ipv6] = self.families;
         let is_ours = if address.is_ipv4() { ipv4 } else { ipv6 };
-        if !is_ours || self.blocked.has(address) {
-            return None;
-        }
-        let (hop, _) = self.outlet.neighbour(address).ok()?;
-        let find = || survey::next_hop(&self.outlet, hop).ok();
-        *self.hops.entry(hop).or_insert_with(find)
+        is_ours && !self.blocked.has(address)
     }
 }

@@ -52,7 +52,7 @@ impl Plan {
         let prober = Prober::new(kind, origin, first..=last, survey::key());
         let shard = args.whom.shard.unwrap_or(Shard::WHOLE);
         let caps = Caps::new(args.gentle.per_host, args.gentle.per_network);
-        let hops = survey::hops(&outlet, &targets)?;
+        let hops = survey::hops(&outlet, targets.addresses())?;
         Ok((Self { targets, shard, prober, caps, sieve, sources }, hops))
     }
 

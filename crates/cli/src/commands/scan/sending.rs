@@ -5,10 +5,10 @@ use std::thread;
 use std::time::Instant;
 
 use anyhow::Result;
-use linerate::base::{Error, Sink, Timestamp};
+use linerate::base::{Error, Hop, Sink, Timestamp};
 use linerate::scan::{Target, Walk};
 use linerate::transmit::pacing::Pace;
-use linerate::transmit::{End, Hop, Hops, Supply, run_supply};
+use linerate::transmit::{End, Hops, Supply, run_supply};
 
 use super::{LOOK, Plan, Shared};
 use crate::args::ScanArgs;

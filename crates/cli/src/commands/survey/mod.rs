@@ -21,7 +21,7 @@ use linerate::capture::{self, Directions, Interrupt, MAX_SNAPLEN, Owned};
 use linerate::scan::reserved::RESERVED;
 use linerate::scan::{Addresses, Shard, Targets};
 use linerate::transmit::pacing::Rate;
-use linerate::transmit::template::Surroundings;
+use linerate::transmit::space::Span;
 use linerate::transmit::{Backend, Blocklist, Hops, Outlet, sink};
 
 pub(super) use cell::Cell;
@@ -91,23 +91,13 @@ pub(super) fn blocklist(args: &LeaveOutArgs) -> Result<Blocklist> {
     Ok(Blocklist::parse(&format!("{RESERVED}\n{text}"), "of reserved addresses")?)
 }
 
-/// The hardware address of whom packets to `target` are given to first.
-///
-/// # Errors
-/// When nothing leads there, or the neighbour does not answer.
-pub(super) fn next_hop(outlet: &Outlet, target: IpAddr) -> Result<[u8; 6]> {
-    let say = || output::tell("asking the next hop for its hardware address");
-    let outlet = outlet.clone().asking();
-    Ok(with_a_word(SOON, say, || outlet.next_hop(target)).map(|hop| hop.mac)?)
-}
-
-/// The ways to all targets.
+/// The ways to all of these addresses.
 ///
 /// # Errors
 /// When nothing leads to any, or a router does not answer.
-pub(super) fn hops(outlet: &Outlet, targets: &Targets) -> Result<Hops> {
+pub(super) fn hops(outlet: &Outlet, addresses: [&[Span]; 2]) -> Result<Hops> {
     let say = || output::tell("asking routers for their hardware addresses");
-    Ok(with_a_word(SOON, say, || Hops::find(outlet, targets.addresses()))?)
+    Ok(with_a_word(SOON, say, || Hops::find(outlet, addresses))?)
 }
 
 /// Below this rate rings that cost no core keep up, in thousandths of frames a second.
