@@ -174,10 +174,17 @@ pub(crate) fn grouped(number: u64) -> String {
 
 /// So many packets.
 pub(crate) fn packets(count: u64) -> String {
-    match count {
-        1 => "1 packet".into(),
-        n => format!("{} packets", grouped(n)),
-    }
+    counted(count, "packets")
+}
+
+/// So many of what is called `many` where there is not one of it: `1 query`, `2,000 queries`.
+pub(crate) fn counted(count: u64, many: &str) -> String {
+    let one = match many.strip_suffix("ies") {
+        Some(stem) if count == 1 => format!("{stem}y"),
+        None if count == 1 => many.strip_suffix('s').unwrap_or(many).to_owned(),
+        _ => return format!("{} {many}", grouped(count)),
+    };
+    format!("1 {one}")
 }
 
 /// So many bytes, in the unit that suits them.
@@ -238,6 +245,7 @@ mod tests {
         }
         assert_eq!(span("0s"), Err("expected more than 0, found `0s`".into()));
         assert_eq!([packets(1), packets(2000)], ["1 packet", "2,000 packets"]);
+        assert_eq!([counted(1, "queries"), counted(0, "queries")], ["1 query", "0 queries"]);
     }
 
     #[test]

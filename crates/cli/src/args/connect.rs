@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-use super::{GentleArgs, RunArgs, TargetArgs, WayArgs};
+use super::{GentleArgs, PassArgs, RunArgs, TargetArgs, WayArgs};
 use crate::units;
 
 /// Open connections to many addresses and ports, send a request on each, and keep what is answered.
@@ -41,18 +41,13 @@ pub(crate) struct ConnectArgs {
     #[arg(long, value_name = "N", default_value = "1000000", value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
     pub(crate) at_once: u32,
 
-    /// Times to try again, after all others, those that have not answered. In a crawl each time may find others yet.
-    #[arg(long, value_name = "N", default_value = "0")]
-    pub(crate) retries: u32,
-
-    /// How long to wait for answers after the last SYN.
-    #[arg(long, value_name = "TIME", default_value = "3s", value_parser = units::duration)]
-    pub(crate) cooldown: Duration,
+    #[command(flatten)]
+    pub(crate) pass: PassArgs,
 
     #[command(flatten)]
     pub(crate) run: RunArgs,
 
-    /// What is written of a visit: address, port, outcome, code, connect_ms, first_us, open_us, bytes, data, time.
+    /// What is written of a visit: address, port, outcome, success, code, connect_ms, first_us, open_us, bytes, data, time.
     #[arg(
         long,
         value_name = "NAMES",
@@ -62,13 +57,10 @@ pub(crate) struct ConnectArgs {
     )]
     pub(crate) fields: Vec<VisitFieldArg>,
 
-    /// Visit those, too, whom answers name, as peers of Gnutella name others (X-Try-Ultrapeers): each once.
+    /// Visit those, too, whom answers name, as peers of Gnutella name others (X-Try-Ultrapeers): each once. With --retries each
+    /// time may find others yet.
     #[arg(long, conflicts_with_all = ["shard", "resume"])]
     pub(crate) follow: bool,
-
-    /// Write those who refuse, too, and not only those who accept.
-    #[arg(long)]
-    pub(crate) all: bool,
 }
 
 /// How connections are ended.
@@ -90,6 +82,8 @@ pub(crate) enum VisitFieldArg {
     Port,
     /// finished, enough, reset, timeout or silent; refused, unreachable or full.
     Outcome,
+    /// Whether the target accepted the connection.
+    Success,
     /// The code of an ICMP error.
     Code,
     /// Milliseconds from the SYN to its answer.
@@ -109,15 +103,22 @@ pub(crate) enum VisitFieldArg {
 const EXAMPLES: &str = "\
 Examples:
   linerate connect -i veth0 --own 10.0.0.99 -p 80 --request http --allow-reserved 10.64.0.0/16
-                                                       what web servers say, in a network of your own
-  linerate connect -i veth0 --own 10.0.0.99 -p 443 --request tls:example.com --format json --allow-reserved 10.64.0.0/16
-                                                       which TLS they speak
-  linerate connect -i veth0 --own 10.0.0.99 -p 6346 --request gnutella --follow --allow-reserved 10.64.0.1
-                                                       a peer-to-peer network, from one peer on
-  linerate connect -i veth0 --own 10.0.0.99 -p 22,25 -f list.txt --per-host 1 --per-network 4 --close fin
-                                                       what servers say that speak first, gently
-  linerate connect -i veth0 --own 10.0.0.99 -p 80 -f list.txt --seed 7 --shard 1/4 -o 1.csv --metadata 1.json
-                                                       a quarter of a list; with --resume instead of --seed it goes on
+                                  what web servers say, in a network of your own
+  linerate connect -i veth0 --own 10.0.0.99 -p 443 --request tls:example.com --format json \\
+      --allow-reserved 10.64.0.0/16
+                                  which TLS they speak
+  linerate connect -i veth0 --own 10.0.0.99 -p 80 --request http --output-filter 'data ~ nginx' \\
+      --allow-reserved 10.64.0.0/16
+                                  who is nginx
+  linerate connect -i veth0 --own 10.0.0.99 -p 6346 --request gnutella --follow \\
+      --allow-reserved 10.64.0.1
+                                  a peer-to-peer network, from one peer on
+  linerate connect -i veth0 --own 10.0.0.99 -p 22,25 -f list.txt --per-host 1 --per-network 4 \\
+      --close fin                 what servers say that speak first, gently
+  linerate connect -i veth0 --own 10.0.0.99 -p 80 -f list.txt --seed 7 --shard 1/4 \\
+      -o 1.parquet --metadata 1.json
+                                  a quarter of a list; the same with --resume goes on
 
-Reserved and private addresses are left out unless --allow-reserved is given. At most 10,000 connections a second are begun
-unless a rate is named. Visit only whom you may, tell who you are, and heed those who ask to be left out.";
+Reserved and private addresses are left out unless --allow-reserved is given. At most 10,000
+connections a second are begun unless a rate is named. Visit only whom you may, tell who you are,
+and heed those who ask to be left out.";

@@ -46,7 +46,9 @@ pub(crate) use scan::{FieldArg, ProbeArg, ScanArgs};
 pub(crate) use send::{Count, SendArgs};
 pub(crate) use simulate::{SimulateArg, SimulateArgs};
 pub(crate) use stat::StatArgs;
-pub(crate) use survey::{GentleArgs, LeaveOutArgs, RowsArg, RunArgs, TargetArgs, WayArgs};
+pub(crate) use survey::{
+    GentleArgs, LeaveOutArgs, PassArgs, RowsArg, RunArgs, TargetArgs, WayArgs,
+};
 pub(crate) use with::WithArgs;
 
 use clap::{Parser, Subcommand, ValueEnum};
@@ -140,5 +142,15 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn examples_fit_a_terminal_of_100_columns() {
+        for command in Cli::command().get_subcommands() {
+            let text = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            for line in text.lines() {
+                assert!(line.chars().count() <= 100, "{}: {line}", command.get_name());
+            }
+        }
     }
 }

@@ -1,9 +1,6 @@
-use std::time::Duration;
-
 use clap::{Args, ValueEnum};
 
-use super::{GentleArgs, RunArgs, TargetArgs, WayArgs};
-use crate::units;
+use super::{GentleArgs, PassArgs, RunArgs, TargetArgs, WayArgs};
 
 /// Probe many addresses and ports, in random order and without keeping anything of a probe.
 #[derive(Debug, Args)]
@@ -26,13 +23,8 @@ pub(crate) struct ScanArgs {
     #[command(flatten)]
     pub(crate) gentle: GentleArgs,
 
-    /// Times to probe again, after all others, those that have not answered.
-    #[arg(long, value_name = "N", default_value = "0")]
-    pub(crate) retries: u32,
-
-    /// How long to wait for answers after the last probe.
-    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = units::duration)]
-    pub(crate) cooldown: Duration,
+    #[command(flatten)]
+    pub(crate) pass: PassArgs,
 
     #[command(flatten)]
     pub(crate) run: RunArgs,
@@ -46,15 +38,6 @@ pub(crate) struct ScanArgs {
         value_enum
     )]
     pub(crate) fields: Vec<FieldArg>,
-
-    /// Which answers are written: a test of their fields, as in `success && rtt_us < 1000`, with =, !=, <, <=, >, >=, !, &&, ||
-    /// and parentheses.
-    #[arg(long, value_name = "TEST", default_value = "success")]
-    pub(crate) output_filter: String,
-
-    /// Write all answers, refusals and errors, too.
-    #[arg(long, conflicts_with = "output_filter")]
-    pub(crate) all: bool,
 }
 
 /// What to send.
@@ -99,16 +82,19 @@ pub(crate) enum FieldArg {
 const EXAMPLES: &str = "\
 Examples:
   linerate scan -i veth0 -p 80,443 --allow-reserved 10.64.0.0/16
-                                                       who listens, in a network of your own
+                                  who listens, in a network of your own
   linerate scan -i veth0 --probe udp -p 53 --payload dns:example.com --allow-reserved 10.64.0.0/16
-                                                       who answers DNS
+                                  who answers DNS
   linerate scan -i veth0 --probe echo --allow-reserved fd00::/112 --format json
-                                                       who answers pings
-  linerate scan -i veth0 -p 80 --output-filter 'class = closed || rtt_us > 100000' --per-network 10 --stop-below 0.1% -f list.txt
-                                                       who refuses or is far, gently, and not in vain
-  linerate scan -i veth0 -p 80 -f list.txt --seed 7 --shard 1/4 -o 1.csv --metadata 1.json
-                                                       a quarter of it; the same with --resume goes on
+                                  who answers pings
+  linerate scan -i veth0 -p 80 -f list.txt --per-network 10 --stop-below 0.1% \\
+      --output-filter 'class = closed || rtt_us > 100000'
+                                  who refuses or is far, gently, and not in vain
+  linerate scan -i veth0 -p 80 -f list.txt --seed 7 --shard 1/4 -o 1.parquet --metadata 1.json
+                                  a quarter of it; the same with --resume goes on
 
-Reserved and private addresses are left out unless --allow-reserved is given. At most 10,000 probes a second are sent unless a
-rate is named. --output-filter compares numbers, addresses (`from = 10.0.0.0/8`, any address in it) and words (`class = open`);
-what an answer does not tell meets no test. Each target is written once. Pings carry what --contact says. Scan only what you may, tell who you are, and heed those who ask to be left out.";
+Reserved and private addresses are left out unless --allow-reserved is given. At most 10,000 probes
+a second are sent unless a rate is named. --output-filter compares numbers, addresses
+(`from = 10.0.0.0/8`, any address in it) and words (`class = open`); what an answer does not tell
+meets no test. Each target is written once. Pings carry what --contact says. Scan only what you may,
+tell who you are, and heed those who ask to be left out.";

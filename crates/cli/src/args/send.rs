@@ -95,21 +95,23 @@ fn ramp(text: &str) -> Result<Ramp, String> {
 const EXAMPLES: &str = "\
 Examples:
   linerate send -i veth0 --show 'IP(dst=\"10.0.0.2\")/UDP(dport=[53, 123])/Raw(size=18)'
-                                                       print, send nothing
+                                  print, send nothing
   linerate send -i veth0 'IP(dst=\"10.0.0.2\")/ICMP(seq=0-99)'
-                                                       a hundred pings
-  linerate send -i veth0 -r 1Mpps -c all 'IP(dst=permute(\"10.64.0.0/10\"))/TCP(dport=80, flags=\"S\")'
-                                                       a SYN to each address once, in random order
+                                  a hundred pings
+  linerate send -i veth0 -r 1Mpps -c all \\
+      'IP(dst=permute(\"10.64.0.0/10\"))/TCP(dport=80, flags=\"S\")'
+                                  a SYN to each address once, in random order
   linerate send -i veth0 -r 1Gbps --for 10s 'IP(dst=\"10.0.0.2\")/UDP()/Raw(size=\"imix\")'
-                                                       a load of mixed sizes
-  linerate send -i veth0 -r 100k -c 1M --threads 2 'IP(src=RandIP(\"10.0.0.0/8\"), dst=\"10.0.0.2\")/UDP(sport=RandShort())'
-                                                       a million packets from anywhere, by two cores
+                                  a load of mixed sizes
+  linerate send -i veth0 -r 100k -c 1M --threads 2 \\
+      'IP(src=RandIP(\"10.0.0.0/8\"), dst=\"10.0.0.2\")/UDP(sport=RandShort())'
+                                  a million packets from anywhere, by two cores
 
 Options of TCP: options=[(\"MSS\", 1460), (\"SAckOK\", \"\"), (\"NOP\", None), (\"WScale\", 7)].
-Values: 80, 1024-65535, \"10.0.0.0/8\", [80, 443]; one after the other, or permute(...) each once in random
-order, random(...) any at any time, as Scapy's RandShort() and its like. Text is a payload: TCP()/\"GET /\", \"x\"*100.
-ICMP carries the packet that it is about: ICMP(type=3, code=1)/IP()/UDP(). Lengths, checksums
-and addresses of the interface and of the next hop are filled in.";
+Values: 80, 1024-65535, \"10.0.0.0/8\", [80, 443]; one after the other, or permute(...) each once in
+random order, random(...) any at any time, as Scapy's RandShort() and its like. Text is a payload:
+TCP()/\"GET /\", \"x\"*100. ICMP carries the packet that it is about: ICMP(type=3, code=1)/IP()/UDP().
+Lengths, checksums and addresses of the interface and of the next hop are filled in.";
 
 #[cfg(test)]
 mod tests {

@@ -2,11 +2,14 @@
 
 use std::net::IpAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use linerate::scan::Shard;
 use linerate::transmit::Backend;
 use linerate::transmit::pacing::Rate;
+
+use crate::units;
 
 /// Which targets.
 #[derive(Debug, Args)]
@@ -27,7 +30,7 @@ pub(crate) struct TargetArgs {
     pub(crate) shard: Option<Shard>,
 
     /// Decides the order of targets; without it, chance does.
-    #[arg(long, value_name = "N", conflicts_with = "resume")]
+    #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
 
     /// The targets' addresses: 203.0.113.0/24, 203.0.113.7, 203.0.113.1-203.0.113.9.
@@ -94,13 +97,18 @@ pub(crate) struct WayArgs {
 /// What is kept of it.
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
-    /// Write answers to this file rather than to standard output.
+    /// Write answers to this file; without it, or as `-`, to standard output.
     #[arg(short = 'o', long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
-    /// How answers are written.
-    #[arg(long, value_enum, default_value = "csv")]
-    pub(crate) format: RowsArg,
+    /// How answers are written; without it as the file's ending says (.json, .jsonl, .ndjson, .parquet), or else as CSV.
+    #[arg(long, value_enum)]
+    pub(crate) format: Option<RowsArg>,
+
+    /// Which answers are written: a test of their fields, as in `rtt_us < 1000 && !(address = 10.0.0.0/8)`, with =, !=, <, <=, >,
+    /// >=, ~ (has in it), !, &&, || and parentheses.
+    #[arg(long, value_name = "TEST")]
+    pub(crate) output_filter: Option<String>,
 
     /// Keep what was done, and how far it is, in this file.
     #[arg(long, value_name = "FILE")]
@@ -122,6 +130,31 @@ pub(crate) enum RowsArg {
     Csv,
     /// An object of JSON to a line.
     Json,
+    /// A Parquet file, made at the end; until then the answers are in FILE.jsonl, as JSON.
+    Parquet,
+}
+
+/// How often, how long, and of which answers.
+#[derive(Debug, Args)]
+pub(crate) struct PassArgs {
+    /// Times to try again, after all others, those that have not answered.
+    #[arg(long, value_name = "N", default_value = "0")]
+    pub(crate) retries: u32,
+
+    /// How long to wait for answers after the last packet.
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = units::duration)]
+    pub(crate) cooldown: Duration,
+
+    /// Write all answers, refusals and errors, too, and not only those with `success`.
+    #[arg(long, conflicts_with = "output_filter")]
+    pub(crate) all: bool,
+}
+
+impl PassArgs {
+    /// Which answers are written, where the user names a filter or not.
+    pub(crate) fn output_filter<'a>(&self, named: Option<&'a str>) -> Option<&'a str> {
+        if self.all { None } else { Some(named.unwrap_or("success")) }
+    }
 }
 
 fn ports(text: &str) -> Result<(u16, u16), String> {

@@ -23,12 +23,12 @@ use linerate::transmit::sink;
 use self::keeper::{Keeper, Moment, State};
 use self::plan::Plan;
 use self::progress::Progress;
-use super::survey::{self, Hits, Journal, Rows, Tempo};
+use super::survey::{self, Hits, Journal, Rows, Sieve, Tempo};
 use crate::args::ConnectArgs;
 use crate::exit::Outcome;
 use crate::output;
 use crate::signals::Requests;
-use crate::units::grouped;
+use crate::units::{counted, grouped};
 
 pub(crate) use self::wire::Wire;
 
@@ -47,6 +47,7 @@ const MANY: usize = 4_096;
 const MOST_OVER: usize = 1 << 18;
 
 pub(super) fn run(args: &ConnectArgs) -> Result<Outcome> {
+    let sieve = Sieve::parse(args.pass.output_filter(args.run.output_filter.as_deref()))?;
     let mut journal = Journal::begin(&args.run, args.whom.seed)?;
     let (plan, hops) = Plan::new(args, journal.seed)?;
     journal.describe_targets(&args.run, &plan.targets, args.whom.shard)?;
@@ -59,7 +60,7 @@ pub(super) fn run(args: &ConnectArgs) -> Result<Outcome> {
         .with_context(|| format!("connect from {}", args.way.interface))?;
     capture.notes.iter().chain(&opened.notes).for_each(output::tell);
     let mut wire = Wire::new(client, hops, capture.source, opened.sink);
-    let (rows, known) = Rows::open(&args.run, &args.fields, survey::target)?;
+    let (rows, known) = Rows::open(&args.run, &args.fields, sieve, survey::target)?;
     survey::announce(&plan.targets, plan.shard, &args.way, &journal);
     let walk = Walk::new(
         plan.targets.clone(),
@@ -69,7 +70,7 @@ pub(super) fn run(args: &ConnectArgs) -> Result<Outcome> {
         wire.now(),
     );
     // Who has answered matters only where somebody is asked again.
-    let walk = if args.retries > 0 || args.run.resume { walk.without(known) } else { walk };
+    let walk = if args.pass.retries > 0 || args.run.resume { walk.without(known) } else { walk };
     let walk =
         if args.follow { walk.following(survey::blocklist(&args.whom.leave_out)?) } else { walk };
     let state = State { pass: journal.pass, position: journal.position, ..State::default() };
@@ -114,12 +115,12 @@ pub(super) fn run(args: &ConnectArgs) -> Result<Outcome> {
     });
     let is_done = matches!(gone, Ok(true)) && kept.is_ok();
     let ended = keeper.end(is_done);
-    kept?;
     keeper.journal.tell_end();
+    kept?;
     if let Ok(lost @ 1..) = wire.lost() {
         output::tell(format_args!(
-            "{} packets came more quickly than they were looked at, and were lost: a lower --rate loses none",
-            grouped(lost)
+            "{} came more quickly than looked at, and lost: a lower --rate loses none",
+            counted(lost, "packets")
         ));
     }
     gone?;
@@ -129,17 +130,17 @@ pub(super) fn run(args: &ConnectArgs) -> Result<Outcome> {
 
 fn report(state: State, counters: Counters, unreached: u64, elapsed: Duration) {
     output::tell(format_args!(
-        "{} connections asked for in {:.1} s, {} opened; {} segments sent again, {} came again",
-        grouped(state.sent),
+        "{} asked for in {:.1} s, {} opened; {} sent again, {} came again",
+        counted(state.sent, "connections"),
         elapsed.as_secs_f64(),
         grouped(state.opened),
-        grouped(counters.again),
+        counted(counters.again, "segments"),
         grouped(counters.duplicates)
     ));
     if unreached > 0 {
         output::tell(format_args!(
-            "{} targets not visited: no neighbour answered for them, or no route leads there",
-            grouped(unreached)
+            "{} not visited: no neighbour answered for them, or no route leads there",
+            counted(unreached, "targets")
         ));
     }
 }
@@ -177,7 +178,7 @@ impl Round<'_> {
     }
 
     fn passes(&mut self) -> Result<bool> {
-        let retries = u64::from(self.args.retries);
+        let retries = u64::from(self.args.pass.retries);
         for pass in self.state.pass..=retries {
             if pass > self.state.pass {
                 let now = self.wire.now();
@@ -203,7 +204,8 @@ impl Round<'_> {
             }
             self.hand_over();
             self.draw();
-            let is_over = self.visitor.walk().is_done() && asked.elapsed() >= self.args.cooldown;
+            let is_over =
+                self.visitor.walk().is_done() && asked.elapsed() >= self.args.pass.cooldown;
             // Who is open may name others yet.
             let is_last = is_last || self.args.follow;
             if is_over && (!is_last || self.visitor.open() == 0) {
@@ -252,8 +254,7 @@ impl Round<'_> {
 
     /// Takes note of what happened.
     fn take(&mut self) {
-        let all = self.args.all;
-        self.over.extend(self.visitor.take().into_iter().filter(|v| all || v.outcome.was_open()));
+        self.over.append(&mut self.visitor.take());
         self.state.opened = self.wire.client.counters().opened;
     }
 

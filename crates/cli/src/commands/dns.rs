@@ -20,13 +20,13 @@ use self::ledger::Ledger;
 use self::plan::Plan;
 use self::questions::{Next, Questions};
 use self::whom::Whom;
-use super::survey::{Clock, Journal, Line, Rows, Tempo};
+use super::survey::{Cell, Clock, Journal, Line, Rows, Sieve, Tempo};
 use crate::args::{DnsArgs, DnsFieldArg};
 use crate::exit::{Outcome, usage};
 use crate::live::{LiveLine, packets};
 use crate::output;
 use crate::signals::Requests;
-use crate::units::grouped;
+use crate::units::{counted, grouped};
 
 /// How long to wait for packets when nothing is to be sent.
 const WAIT: Duration = Duration::from_millis(1);
@@ -37,6 +37,7 @@ const KEEP: Duration = Duration::from_millis(500);
 
 pub(super) fn run(args: &DnsArgs) -> Result<Outcome> {
     check(args)?;
+    let sieve = Sieve::parse(args.run.output_filter.as_deref())?;
     let questions = Questions::new(args)?;
     let mut journal = Journal::begin(&args.run, None)?;
     let plan = Plan::new(args)?;
@@ -53,11 +54,11 @@ pub(super) fn run(args: &DnsArgs) -> Result<Outcome> {
     let opened = sink::open_fast(&Plan::sink(args, longest))
         .with_context(|| format!("ask from {}", args.way.interface))?;
     capture.notes.iter().chain(&opened.notes).for_each(output::tell);
-    let (rows, known) = Rows::open(&args.run, &args.fields, asked)?;
+    let (rows, known) = Rows::open(&args.run, &args.fields, sieve, asked)?;
     output::tell(format_args!(
-        "asking {} {} from {}, rate {}",
-        grouped(plan.count() as u64),
-        if args.iterate { "root servers and whom they name" } else { "servers" },
+        "asking {}{} from {}, rate {}",
+        counted(plan.count() as u64, if args.iterate { "root servers" } else { "servers" }),
+        if args.iterate { " and whom they name" } else { "" },
         args.way.interface,
         args.way.rate
     ));
@@ -90,9 +91,7 @@ pub(super) fn run(args: &DnsArgs) -> Result<Outcome> {
     let is_done = matches!(gone, Ok(true));
     let ended = round.finish(is_done);
     round.report(began.elapsed());
-    if !is_done && args.run.metadata.is_some() {
-        output::tell("stopped before the end: the same command with --resume goes on");
-    }
+    round.journal.tell_end();
     gone?;
     ended?;
     Ok(Outcome::Success)
@@ -154,8 +153,10 @@ struct Book {
 
 impl Book {
     fn note(&mut self, event: &Event<'_>) {
+        let put = |field, cell: Cell<'_>| fields::put(event, field, cell);
         if (event.is_last || self.tells_all)
-            && let Err(error) = self.rows.add(|field, cell| fields::put(event, field, cell))
+            && self.rows.keeps(put)
+            && let Err(error) = self.rows.add(put)
         {
             self.failure.get_or_insert(error);
         }
@@ -282,9 +283,8 @@ impl Round {
     /// Writes what is left to be written.
     fn finish(&mut self, is_done: bool) -> Result<()> {
         self.line.clear();
-        self.book.rows.flush()?;
         self.describe();
-        self.journal.end(is_done)
+        self.book.rows.end(&mut self.journal, is_done)
     }
 
     fn draw(&mut self) {
@@ -306,11 +306,11 @@ impl Round {
     fn report(&self, elapsed: Duration) {
         let counters = self.asker.counters();
         output::tell(format_args!(
-            "{} questions done in {:.1} s: {} queries sent, {} answers, {} over TCP; {} not in time, {} unexpected, {} malformed",
-            grouped(self.book.done),
+            "{} done in {:.1} s: {} sent, {}, {} over TCP; {} not in time, {} unexpected, {} malformed",
+            counted(self.book.done, "questions"),
             elapsed.as_secs_f64(),
-            grouped(counters.sent),
-            grouped(counters.answers),
+            counted(counters.sent, "queries"),
+            counted(counters.answers, "answers"),
             grouped(counters.streamed),
             grouped(counters.silent),
             grouped(counters.unexpected),
@@ -319,10 +319,10 @@ impl Round {
         if let Whom::Walked(walker, _) = &self.whom {
             let travels = walker.counters();
             output::tell(format_args!(
-                "{} delegations followed, {} lame answers, {} addresses of servers looked for",
-                grouped(travels.referrals),
-                grouped(travels.lame),
-                grouped(travels.searches)
+                "{} followed, {}, {} of servers looked for",
+                counted(travels.referrals, "delegations"),
+                counted(travels.lame, "lame answers"),
+                counted(travels.searches, "addresses")
             ));
         }
     }

@@ -19,12 +19,12 @@ use linerate::transmit::sink;
 use self::plan::Plan;
 use self::receiver::Receiver;
 use self::sending::Sending;
-use super::survey::{self, Clock, Journal};
+use super::survey::{self, Clock, Journal, Sieve};
 use crate::args::ScanArgs;
 use crate::exit::Outcome;
 use crate::output;
 use crate::signals::Requests;
-use crate::units::grouped;
+use crate::units::counted;
 
 /// How often it is looked whether somebody wants an end.
 const LOOK: Duration = Duration::from_millis(20);
@@ -77,6 +77,7 @@ impl Drop for Raise<'_> {
 }
 
 pub(super) fn run(args: &ScanArgs) -> Result<Outcome> {
+    let sieve = Sieve::parse(args.pass.output_filter(args.run.output_filter.as_deref()))?;
     let mut journal = Journal::begin(&args.run, args.whom.seed)?;
     let (plan, hops) = Plan::new(args, journal.seed)?;
     journal.describe_targets(&args.run, &plan.targets, args.whom.shard)?;
@@ -99,7 +100,7 @@ pub(super) fn run(args: &ScanArgs) -> Result<Outcome> {
         plan.caps.clone(),
         Clock::new().now(),
     );
-    let mut receiver = Receiver::new(args, &plan, capture.source, &shared, journal)?;
+    let mut receiver = Receiver::new(args, &plan, capture.source, &shared, journal, sieve)?;
     let mut sending = Sending { args, plan: &plan, shared: &shared, sink: opened.sink, walk, hops };
     let began = Instant::now();
     let (sent, received) = thread::scope(|scope| {
@@ -117,10 +118,10 @@ pub(super) fn run(args: &ScanArgs) -> Result<Outcome> {
     let is_done = matches!(sent, Ok(true)) && received.is_ok();
     let ended = receiver.finish(is_done);
     report(&shared, began.elapsed());
+    receiver.journal().tell_end();
     received?;
     sent?;
     ended?;
-    receiver.journal().tell_end();
     Ok(Outcome::Success)
 }
 
@@ -128,17 +129,17 @@ fn report(shared: &Shared, elapsed: Duration) {
     let (sent, found) = (shared.sent.load(Ordering::Relaxed), shared.found());
     let again = shared.answers.load(Ordering::Relaxed).saturating_sub(found);
     output::tell(format_args!(
-        "{} probes sent in {:.1} s, {} targets answered, {} answers came again",
-        grouped(sent),
+        "{} sent in {:.1} s, {} answered, {} came again",
+        counted(sent, "probes"),
         elapsed.as_secs_f64(),
-        grouped(found),
-        grouped(again)
+        counted(found, "targets"),
+        counted(again, "answers")
     ));
     let unreached = shared.unreached.load(Ordering::Relaxed);
     if unreached > 0 {
         output::tell(format_args!(
-            "{} targets not probed: no neighbour answered for them, or no route leads there",
-            grouped(unreached)
+            "{} not probed: no neighbour answered for them, or no route leads there",
+            counted(unreached, "targets")
         ));
     }
 }

@@ -13,6 +13,7 @@ mod host;
 mod mirrored;
 mod oracle;
 mod own;
+mod parquet;
 mod peers;
 mod privileges;
 mod profile;

@@ -56,7 +56,7 @@ impl Finished {
 
     /// The number before `what` in the summary, of several or of one.
     pub(crate) fn summary(&self, what: &str) -> u64 {
-        let one = what.replacen("packets ", "packet ", 1);
+        let one = what.replacen("ies ", "y ", 1).replacen("s ", " ", 1);
         let what = if self.stderr.contains(what) { what } else { &one };
         let found =
             self.stderr.split(what).next().filter(|before| before.len() < self.stderr.len());

@@ -57,7 +57,11 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Its name, one word.
+    /// The names that there are.
+    pub const NAMES: &[&str] =
+        &["finished", "enough", "reset", "timeout", "silent", "refused", "unreachable", "full"];
+
+    /// Its name, one word, of [`NAMES`](Self::NAMES).
     pub fn name(self) -> &'static str {
         match self {
             Self::Finished => "finished",

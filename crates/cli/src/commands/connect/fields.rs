@@ -7,7 +7,7 @@ use linerate::scan::visit::{Outcome, Visit};
 use linerate::tcp::quote::Trouble;
 
 use crate::args::VisitFieldArg;
-use crate::commands::survey::{Cell, seconds};
+use crate::commands::survey::{Cell, Field, Kind, seconds};
 
 /// Gives a field its value.
 pub(super) fn put(visit: &Visit, field: VisitFieldArg, cell: Cell<'_>) {
@@ -16,6 +16,7 @@ pub(super) fn put(visit: &Visit, field: VisitFieldArg, cell: Cell<'_>) {
         VisitFieldArg::Address => cell.text(visit.target.address),
         VisitFieldArg::Port => cell.number(u64::from(visit.target.port)),
         VisitFieldArg::Outcome => cell.text(visit.outcome.name()),
+        VisitFieldArg::Success => cell.flag(Some(visit.outcome.was_open())),
         VisitFieldArg::Code => match visit.outcome {
             Outcome::Unreachable(Some(Trouble::Unreachable(code))) => cell.number(u64::from(code)),
             _ => cell.null(),
@@ -26,6 +27,24 @@ pub(super) fn put(visit: &Visit, field: VisitFieldArg, cell: Cell<'_>) {
         VisitFieldArg::Bytes => cell.number(visit.received),
         VisitFieldArg::Data => cell.text(escaped(&visit.data)),
         VisitFieldArg::Time => cell.text(seconds(visit.time)),
+    }
+}
+
+impl Field for VisitFieldArg {
+    fn kind(self) -> Kind {
+        match self {
+            Self::Address => Kind::Address,
+            Self::Outcome => Kind::Word(Outcome::NAMES),
+            Self::Success => Kind::Flag,
+            Self::Port
+            | Self::Code
+            | Self::ConnectMs
+            | Self::FirstUs
+            | Self::OpenUs
+            | Self::Bytes => Kind::Number,
+            Self::Data => Kind::Text,
+            Self::Time => Kind::Time,
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use linerate::scan::visit::Visit;
 
 use super::fields;
 use crate::args::VisitFieldArg;
-use crate::commands::survey::{Hits, Journal, Rows};
+use crate::commands::survey::{Cell, Hits, Journal, Rows};
 
 /// How often what was done is kept.
 const KEEP: Duration = Duration::from_millis(500);
@@ -62,7 +62,10 @@ impl Keeper<'_> {
 
     fn take(&mut self, moment: &Moment) -> Result<()> {
         for visit in &moment.visits {
-            self.rows.add(|field, cell| fields::put(visit, field, cell))?;
+            let put = |field, cell: Cell<'_>| fields::put(visit, field, cell);
+            if self.rows.keeps(put) {
+                self.rows.add(put)?;
+            }
         }
         self.state = moment.state;
         Ok(())
@@ -84,12 +87,12 @@ impl Keeper<'_> {
         (self.journal.sent, self.journal.answered) = (sent, opened);
     }
 
-    /// Notes whether all was done.
+    /// Writes the rest, and notes whether all was done.
     ///
     /// # Errors
     /// As [`run`](Self::run).
     pub(super) fn end(&mut self, is_complete: bool) -> Result<()> {
         self.note();
-        self.journal.end(is_complete)
+        self.rows.end(&mut self.journal, is_complete)
     }
 }

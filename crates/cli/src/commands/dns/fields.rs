@@ -6,7 +6,7 @@ use linerate::base::Timestamp;
 use linerate::dns::{Event, Outcome, Reply, Zone, type_name};
 
 use crate::args::DnsFieldArg;
-use crate::commands::survey::{Cell, seconds};
+use crate::commands::survey::{Cell, Field, Kind, seconds};
 
 /// Gives a field its value.
 pub(super) fn put(event: &Event<'_>, field: DnsFieldArg, cell: Cell<'_>) {
@@ -37,6 +37,20 @@ pub(super) fn put(event: &Event<'_>, field: DnsFieldArg, cell: Cell<'_>) {
                 way.iter()
                     .map(|(name, server)| fmt::from_fn(move |f| write!(f, "{name} {server}"))),
             );
+        }
+    }
+}
+
+impl Field for DnsFieldArg {
+    fn kind(self) -> Kind {
+        match self {
+            Self::Name | Self::Type | Self::Status | Self::Zone => Kind::Text,
+            Self::Answers | Self::Path => Kind::Texts,
+            Self::Server => Kind::Address,
+            Self::Protocol => Kind::Word(&["udp", "tcp"]),
+            Self::Authoritative => Kind::Flag,
+            Self::Attempt | Self::Size | Self::RttUs | Self::Depth => Kind::Number,
+            Self::Sent | Self::Received => Kind::Time,
         }
     }
 }

@@ -20,6 +20,7 @@ use crate::args::DnsArgs;
 use crate::commands::survey;
 use crate::exit::usage;
 use crate::output;
+use crate::units::counted;
 
 /// Whom to ask, from where, and how.
 pub(super) struct Plan {
@@ -202,8 +203,8 @@ fn servers(args: &DnsArgs, blocked: &Blocklist) -> Result<Vec<SocketAddr>> {
     servers.retain(|server| !blocked.has(server.ip()));
     if servers.len() < count {
         output::tell(format_args!(
-            "{} servers are reserved or blocked: left out",
-            count - servers.len()
+            "{} reserved or blocked: left out",
+            counted((count - servers.len()) as u64, "servers")
         ));
     }
     if servers.is_empty() {

@@ -2,41 +2,37 @@
 
 use linerate::scan::{Answer, Class};
 use linerate::tcp::quote::Trouble;
-use serde_json::{Value, json};
 
 use crate::args::FieldArg;
-use crate::commands::survey::{Kind, seconds};
+use crate::commands::survey::{Cell, Field, Kind, seconds};
 
-/// The value of a field.
-pub(super) fn value(answer: &Answer, field: FieldArg) -> Value {
+/// Gives a field its value.
+pub(super) fn put(answer: &Answer, field: FieldArg, cell: Cell<'_>) {
     match field {
-        FieldArg::Address => json!(answer.target.address),
-        FieldArg::Port => json!(answer.target.port),
-        FieldArg::Class => json!(answer.class.name()),
-        FieldArg::Success => json!(answer.class.is_success()),
+        FieldArg::Address => cell.text(answer.target.address),
+        FieldArg::Port => cell.number(u64::from(answer.target.port)),
+        FieldArg::Class => cell.text(answer.class.name()),
+        FieldArg::Success => cell.flag(Some(answer.class.is_success())),
         FieldArg::Code => match answer.class {
-            Class::Unreachable(Trouble::Unreachable(code)) => json!(code),
-            _ => Value::Null,
+            Class::Unreachable(Trouble::Unreachable(code)) => cell.number(u64::from(code)),
+            _ => cell.null(),
         },
-        FieldArg::From => json!(answer.from),
-        FieldArg::Ttl => json!(answer.hop_limit),
-        FieldArg::Size => json!(answer.size),
-        FieldArg::RttUs => json!(answer.rtt.map(|rtt| rtt.as_micros() as u64)),
-        FieldArg::Time => json!(seconds(answer.time).to_string()),
+        FieldArg::From => cell.text(answer.from),
+        FieldArg::Ttl => cell.number(u64::from(answer.hop_limit)),
+        FieldArg::Size => cell.number(answer.size as u64),
+        FieldArg::RttUs => cell.number(answer.rtt.map(|rtt| rtt.as_micros() as u64)),
+        FieldArg::Time => cell.text(seconds(answer.time)),
     }
 }
 
-/// What a field may be compared with.
-pub(super) fn kind(field: FieldArg) -> Kind {
-    match field {
-        FieldArg::Address | FieldArg::From => Kind::Address,
-        FieldArg::Class => Kind::Word(Class::NAMES),
-        FieldArg::Success => Kind::Flag,
-        FieldArg::Port
-        | FieldArg::Code
-        | FieldArg::Ttl
-        | FieldArg::Size
-        | FieldArg::RttUs
-        | FieldArg::Time => Kind::Number,
+impl Field for FieldArg {
+    fn kind(self) -> Kind {
+        match self {
+            Self::Address | Self::From => Kind::Address,
+            Self::Class => Kind::Word(Class::NAMES),
+            Self::Success => Kind::Flag,
+            Self::Port | Self::Code | Self::Ttl | Self::Size | Self::RttUs => Kind::Number,
+            Self::Time => Kind::Time,
+        }
     }
 }

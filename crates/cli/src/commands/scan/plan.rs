@@ -8,9 +8,8 @@ use linerate::scan::{Caps, Kind, Origin, Payload, Prober, Shard, Targets};
 use linerate::transmit::template::Surroundings;
 use linerate::transmit::{Hops, Outlet, sink};
 
-use super::fields;
-use crate::args::{FieldArg, ProbeArg, ScanArgs};
-use crate::commands::survey::{self, Sieve};
+use crate::args::{ProbeArg, ScanArgs};
+use crate::commands::survey;
 use crate::exit::usage;
 
 /// Frames that can wait for the device.
@@ -25,8 +24,6 @@ pub(super) struct Plan {
     pub(super) shard: Shard,
     pub(super) prober: Prober,
     pub(super) caps: Caps,
-    /// Which answers are told; `None`: all.
-    pub(super) sieve: Option<Sieve<FieldArg>>,
     /// The addresses that probes are from.
     pub(super) sources: Vec<IpAddr>,
 }
@@ -41,10 +38,6 @@ impl Plan {
             (_, ProbeArg::Echo) => return Err(usage("--ports: echo requests have none")),
             (ports, _) => ports.to_vec(),
         };
-        let sieve = match args.all {
-            true => None,
-            false => Some(Sieve::parse(&args.output_filter, fields::kind)?),
-        };
         let outlet = survey::outlet(&args.way)?;
         let targets = survey::targets(&args.whom, &ports, seed)?;
         let (origin, sources) = origin(args, &targets, &outlet)?;
@@ -53,7 +46,7 @@ impl Plan {
         let shard = args.whom.shard.unwrap_or(Shard::WHOLE);
         let caps = Caps::new(args.gentle.per_host, args.gentle.per_network);
         let hops = survey::hops(&outlet, targets.addresses())?;
-        Ok((Self { targets, shard, prober, caps, sieve, sources }, hops))
+        Ok((Self { targets, shard, prober, caps, sources }, hops))
     }
 
     /// By which way to send.

@@ -9,7 +9,7 @@ use linerate::scan::Class;
 use linerate::transmit::Backend;
 use linerate::transmit::sink::{self, Config};
 
-use super::super::survey::{self, Hits, Journal, Rows};
+use super::super::survey::{self, Cell, Hits, Journal, Rows, Sieve};
 use super::{Plan, Shared, fields};
 use crate::args::{FieldArg, ScanArgs};
 use crate::live::{LiveLine, packets};
@@ -43,8 +43,9 @@ impl<'a> Receiver<'a> {
         source: Box<dyn Source + Send>,
         shared: &'a Shared,
         journal: Journal,
+        sieve: Sieve<FieldArg>,
     ) -> Result<Self> {
-        let (rows, known) = Rows::open(&args.run, &args.fields, survey::target)?;
+        let (rows, known) = Rows::open(&args.run, &args.fields, sieve, survey::target)?;
         if let Ok(mut answered) = shared.answered.lock() {
             answered.extend(known);
         }
@@ -96,13 +97,13 @@ impl<'a> Receiver<'a> {
             if answer.class == Class::Open && self.resets.is_some() {
                 offers.push(packet.data);
             }
-            let value = |field| fields::value(&answer, field);
-            if !self.plan.sieve.as_ref().is_none_or(|sieve| sieve.keeps(&value)) {
+            let put = |field, cell: Cell<'_>| fields::put(&answer, field, cell);
+            if !self.rows.keeps(put) {
                 continue;
             }
             let is_new = self.shared.answered.lock().is_ok_and(|mut all| all.insert(answer.target));
             if is_new {
-                self.rows.add(|field, cell| cell.value(&value(field)))?;
+                self.rows.add(put)?;
             }
         }
         if let Some(sink) = &mut self.resets {
@@ -160,10 +161,9 @@ impl<'a> Receiver<'a> {
     /// Writes what is left to be written. `is_done` when all targets were gone through.
     pub(super) fn finish(&mut self, is_done: bool) -> Result<()> {
         self.line.clear();
-        self.rows.flush()?;
         let last = self.position();
         self.note(last);
-        self.journal.end(is_done)
+        self.rows.end(&mut self.journal, is_done)
     }
 }
 

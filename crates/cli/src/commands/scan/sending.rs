@@ -36,7 +36,7 @@ impl Sending<'_> {
     pub(super) fn all(&mut self, stop: &Stop<'_>) -> Result<bool> {
         let first = self.shared.pass.load(Ordering::Relaxed);
         let mut clock = Clock::new();
-        for pass in first..=u64::from(self.args.retries) {
+        for pass in first..=u64::from(self.args.pass.retries) {
             if pass > first {
                 self.walk.again(clock.now());
                 self.shared.position.store(0, Ordering::Relaxed);
@@ -60,7 +60,7 @@ impl Sending<'_> {
     /// Waits for answers; true when somebody wanted an end meanwhile.
     fn wait(&self, stop: &Stop<'_>) -> bool {
         let start = Instant::now();
-        while start.elapsed() < self.args.cooldown && !stop() {
+        while start.elapsed() < self.args.pass.cooldown && !stop() {
             thread::sleep(LOOK);
         }
         stop()

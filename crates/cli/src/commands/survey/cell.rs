@@ -4,24 +4,30 @@ use std::fmt::{Display, Write as _};
 
 use serde_json::Value;
 
-use super::rows::bare;
-use crate::args::RowsArg;
+/// How values are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    Csv,
+    Json,
+    /// As they are, several of them each on a line of its own.
+    Plain,
+}
 
 /// The place of one value, which has to be given one.
 #[must_use]
 pub(in super::super) struct Cell<'a> {
     line: &'a mut String,
-    form: RowsArg,
+    form: Form,
 }
 
 impl<'a> Cell<'a> {
-    pub(super) fn new(line: &'a mut String, form: RowsArg) -> Self {
+    pub(super) fn new(line: &'a mut String, form: Form) -> Self {
         Self { line, form }
     }
 
     /// There is none.
     pub(in super::super) fn null(self) {
-        if self.form == RowsArg::Json {
+        if self.form == Form::Json {
             self.line.push_str("null");
         }
     }
@@ -47,11 +53,12 @@ impl<'a> Cell<'a> {
     pub(in super::super) fn text(self, value: impl Display) {
         let start = self.line.len();
         match self.form {
-            RowsArg::Csv => {
+            Form::Csv => {
                 put(self.line, value);
                 quote(self.line, start);
             }
-            RowsArg::Json => string(self.line, value),
+            Form::Json => string(self.line, value),
+            Form::Plain => put(self.line, value),
         }
     }
 
@@ -63,29 +70,20 @@ impl<'a> Cell<'a> {
         }
     }
 
-    /// A value that was made for something else before, and is no object.
-    pub(in super::super) fn value(self, value: &Value) {
-        match value {
-            Value::Null => self.null(),
-            Value::String(text) => self.text(text),
-            Value::Array(values) => self.list(values.iter().map(bare)),
-            other => self.bare(Some(other)),
-        }
-    }
-
     /// Several of them.
     pub(in super::super) fn list(self, values: impl Iterator<Item = impl Display>) {
         let start = self.line.len();
         match self.form {
-            RowsArg::Csv => {
+            Form::Csv => {
                 join(self.line, "; ", values, put);
                 quote(self.line, start);
             }
-            RowsArg::Json => {
+            Form::Json => {
                 self.line.push('[');
                 join(self.line, ",", values, string);
                 self.line.push(']');
             }
+            Form::Plain => join(self.line, "\n", values, put),
         }
     }
 }
@@ -135,9 +133,8 @@ fn string(line: &mut String, value: impl Display) {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use serde_json::json;
 
-    fn written(form: RowsArg, put: impl FnOnce(Cell<'_>)) -> String {
+    fn written(form: Form, put: impl FnOnce(Cell<'_>)) -> String {
         let mut line = String::from("x,");
         put(Cell::new(&mut line, form));
         line.split_off(2)
@@ -145,33 +142,23 @@ mod tests {
 
     #[test]
     fn values_look_as_each_form_has_them() {
-        let both = |put: fn(Cell<'_>)| [RowsArg::Csv, RowsArg::Json].map(|form| written(form, put));
-        assert_eq!(both(|cell| cell.number(80)), ["80", "80"]);
-        assert_eq!(both(|cell| cell.number(None)), ["", "null"]);
-        assert_eq!(both(|cell| cell.flag(Some(true))), ["true", "true"]);
-        assert_eq!(both(|cell| cell.text("a b")), ["a b", "\"a b\""]);
-        assert_eq!(both(|cell| cell.text_if(None::<&str>)), ["", "null"]);
-        assert_eq!(both(|cell| cell.text("a,\"b\"")), ["\"a,\"\"b\"\"\"", "\"a,\\\"b\\\"\""]);
-        assert_eq!(both(|cell| cell.list(["a", "b"].iter())), ["a; b", "[\"a\",\"b\"]"]);
-        assert_eq!(both(|cell| cell.list([0_u8; 0].iter())), ["", "[]"]);
-        for (value, csv) in [
-            (json!(null), ""),
-            (json!(80), "80"),
-            (json!(false), "false"),
-            (json!("a b"), "a b"),
-            (json!(["a", "b"]), "a; b"),
-        ] {
-            let both =
-                [RowsArg::Csv, RowsArg::Json].map(|form| written(form, |cell| cell.value(&value)));
-            assert_eq!(both, [csv.to_owned(), value.to_string()]);
-        }
-        assert_eq!(both(|cell| cell.list(["a,b", "c"].iter()))[0], "\"a,b; c\"");
+        let all =
+            |put: fn(Cell<'_>)| [Form::Csv, Form::Json, Form::Plain].map(|form| written(form, put));
+        assert_eq!(all(|cell| cell.number(80)), ["80", "80", "80"]);
+        assert_eq!(all(|cell| cell.number(None)), ["", "null", ""]);
+        assert_eq!(all(|cell| cell.flag(Some(true))), ["true", "true", "true"]);
+        assert_eq!(all(|cell| cell.text("a b")), ["a b", "\"a b\"", "a b"]);
+        assert_eq!(all(|cell| cell.text_if(None::<&str>)), ["", "null", ""]);
+        assert_eq!(all(|cell| cell.text("a,\"")), ["\"a,\"\"\"", "\"a,\\\"\"", "a,\""]);
+        assert_eq!(all(|cell| cell.list(["a", "b"].iter())), ["a; b", "[\"a\",\"b\"]", "a\nb"]);
+        assert_eq!(all(|cell| cell.list([0_u8; 0].iter())), ["", "[]", ""]);
+        assert_eq!(all(|cell| cell.list(["a,b", "c"].iter()))[0], "\"a,b; c\"");
     }
 
     proptest! {
         #[test]
         fn strings_of_json_read_back(texts: Vec<String>) {
-            let list = written(RowsArg::Json, |cell| cell.list(texts.iter()));
+            let list = written(Form::Json, |cell| cell.list(texts.iter()));
             prop_assert_eq!(serde_json::from_str::<Vec<String>>(&list).unwrap(), texts);
         }
     }

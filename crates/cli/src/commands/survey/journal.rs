@@ -10,6 +10,7 @@ use anyhow::{Context, Result};
 use linerate::scan::{Shard, Targets};
 use serde::{Deserialize, Serialize};
 
+use super::place::Place;
 use crate::args::RunArgs;
 use crate::exit::usage;
 use crate::output;
@@ -50,16 +51,21 @@ impl Journal {
     /// That of the run which goes on, or a new one.
     ///
     /// # Errors
-    /// When the file cannot be read; of usage, when its run is complete.
+    /// When the file cannot be read; of usage, when its run is complete or was another one, or its rows are not where they should be.
     pub(in super::super) fn begin(args: &RunArgs, seed: Option<u64>) -> Result<Self> {
-        let path = args.metadata.clone();
+        let (path, place) = (args.metadata.clone(), Place::of(args)?);
         if let Some(path) = path.as_deref().filter(|_| args.resume) {
             let journal = Self::read(path)?;
             if journal.complete {
                 return Err(usage(format!("--resume: the run of {} is complete", path.display())));
             }
+            if seed.is_some_and(|seed| seed != journal.seed) {
+                return Err(usage(format!("--seed: that of the run is {}", journal.seed)));
+            }
+            place.check(true, journal.position + journal.pass + journal.answered > 0)?;
             return Ok(Self { stopped: None, ..journal });
         }
+        place.check(false, false)?;
         let seed = seed.unwrap_or_else(|| RandomState::new().build_hasher().finish());
         Ok(Self { seed, path, started: now(), ..Self::default() })
     }
@@ -128,9 +134,19 @@ impl Journal {
     ///
     /// # Errors
     /// As [`write`](Self::write).
-    pub(in super::super) fn end(&mut self, is_complete: bool) -> Result<()> {
+    pub(super) fn end(&mut self, is_complete: bool) -> Result<()> {
         self.complete = is_complete;
         self.write()
+    }
+
+    /// True when it is in a file.
+    pub(super) fn is_kept(&self) -> bool {
+        self.path.is_some()
+    }
+
+    /// True when the run is one that `--resume` may go on with.
+    pub(super) fn can_go_on(&self) -> bool {
+        !self.complete && self.is_kept()
     }
 
     /// Says why the run ended before all was done, and how it goes on, if it did.
@@ -138,10 +154,8 @@ impl Journal {
         if let Some(reason) = &self.stopped {
             output::tell(format_args!("stopped, as --stop-below has it: {reason}"));
         }
-        if !self.complete && self.path.is_some() {
-            output::tell(
-                "stopped before the end: the same command with --resume and without --seed goes on",
-            );
+        if self.can_go_on() {
+            output::tell("stopped before the end: the same command with --resume goes on");
         }
     }
 }

@@ -3,8 +3,11 @@
 
 mod cell;
 mod clock;
+mod field;
 mod hits;
 mod journal;
+mod parquet;
+mod place;
 mod rows;
 mod sieve;
 mod tempo;
@@ -26,17 +29,18 @@ use linerate::transmit::{Backend, Blocklist, Hops, Outlet, sink};
 
 pub(super) use cell::Cell;
 pub(super) use clock::Clock;
+pub(super) use field::{Field, Kind};
 pub(super) use hits::Hits;
 pub(super) use journal::Journal;
 pub(super) use rows::{Line, Rows, target};
-pub(super) use sieve::{Kind, Sieve};
+pub(super) use sieve::Sieve;
 pub(super) use tempo::Tempo;
 
 use super::sending;
 use crate::args::{LeaveOutArgs, TargetArgs, WayArgs};
 use crate::exit::usage;
 use crate::patience::{SOON, with_a_word};
-use crate::units::grouped;
+use crate::units::{counted, grouped};
 use crate::{compile, output};
 
 /// The interface to send from.
@@ -111,9 +115,9 @@ fn backend(way: &WayArgs) -> Option<Backend> {
 
 /// Says what is about to be done.
 pub(super) fn announce(targets: &Targets, shard: Shard, way: &WayArgs, journal: &Journal) {
-    let count = grouped(targets.count_in(shard));
+    let count = counted(targets.count_in(shard), "targets");
     let (interface, rate, seed) = (&way.interface, way.rate, journal.seed);
-    output::tell(format_args!("{count} targets on {interface}, rate {rate}, seed {seed}"));
+    output::tell(format_args!("{count} on {interface}, rate {rate}, seed {seed}"));
     if journal.position > 0 || journal.pass > 0 {
         output::tell(format_args!("going on behind target {}", grouped(journal.position)));
     }

@@ -6,17 +6,25 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use clap::ValueEnum;
 use linerate::scan::Target;
 use serde_json::{Map, Value};
 
-use super::Cell;
-use crate::args::{RowsArg, RunArgs};
+use super::cell::{Cell, Form};
+use super::field::Field;
+use super::place::Place;
+use super::{Journal, Sieve, parquet};
+use crate::args::RunArgs;
+use crate::exit::usage;
+use crate::output;
+use crate::patience::{SOON, with_a_word};
 
 /// Where it is written. `F` are the fields that there may be.
 pub(in super::super) struct Rows<F> {
     out: BufWriter<Box<dyn Write + Send>>,
-    form: Form<F>,
+    place: Place,
+    fields: Vec<F>,
+    layout: Layout<F>,
+    sieve: Sieve<F>,
     /// The line at hand, whose memory serves for all of them.
     line: String,
 }
@@ -24,23 +32,27 @@ pub(in super::super) struct Rows<F> {
 /// Bytes that are written together.
 const BUFFER: usize = 1 << 16;
 
-impl<F: ValueEnum + Copy> Rows<F> {
-    /// Opens the output, and tells what `read` makes of the lines that are there already, where a run goes on.
+impl<F: Field> Rows<F> {
+    /// Opens the output for what `sieve` keeps, and tells what `read` makes of the lines that are there already, where a run goes on.
     ///
     /// # Errors
-    /// When the file cannot be made or read.
+    /// When the file cannot be made or read; of usage, when a run is to go on with other fields.
     pub(in super::super) fn open<T>(
         args: &RunArgs,
         fields: &[F],
+        sieve: Sieve<F>,
         read: impl Fn(&Line) -> Option<T>,
     ) -> Result<(Self, Vec<T>)> {
+        let place = Place::of(args)?;
+        let layout = Layout::new(place.form, fields);
         let (mut known, mut is_begun) = (Vec::new(), false);
-        let out: Box<dyn Write + Send> = match &args.output {
+        let out: Box<dyn Write + Send> = match &place.lines {
             None => Box::new(io::stdout()),
             Some(path) if args.resume => {
                 let text = whole_lines(path)?;
                 is_begun = !text.is_empty();
-                known = lines(&text, args.format).iter().filter_map(read).collect();
+                layout.check(&text, path)?;
+                known = lines(&text, place.form).iter().filter_map(read).collect();
                 let asked = || format!("go on with {}", path.display());
                 let file = OpenOptions::new().append(true).create(true).open(path);
                 let file = file.with_context(asked)?;
@@ -52,14 +64,19 @@ impl<F: ValueEnum + Copy> Rows<F> {
                 Box::new(File::create(path).with_context(|| format!("write {}", path.display()))?)
             }
         };
-        let form = Form::new(args.format, fields);
         let out = BufWriter::with_capacity(BUFFER, out);
-        let mut rows = Self { out, form, line: String::new() };
-        if args.format == RowsArg::Csv && !is_begun {
-            rows.line = fields.iter().map(name).collect::<Vec<_>>().join(",") + "\n";
+        let fields = fields.to_vec();
+        let mut rows = Self { out, place, fields, layout, sieve, line: String::new() };
+        if rows.place.form == Form::Csv && !is_begun {
+            rows.line = rows.layout.names().join(",") + "\n";
             rows.write()?;
         }
         Ok((rows, known))
+    }
+
+    /// True for what is to be written: `put` gives each field's cell its value.
+    pub(in super::super) fn keeps(&mut self, put: impl Fn(F, Cell<'_>)) -> bool {
+        self.sieve.keeps(&mut self.line, &put)
     }
 
     /// Writes a line, of which `put` gives each field's cell its value.
@@ -68,7 +85,7 @@ impl<F: ValueEnum + Copy> Rows<F> {
     /// When it cannot be written.
     pub(in super::super) fn add(&mut self, put: impl Fn(F, Cell<'_>)) -> Result<()> {
         self.line.clear();
-        self.form.fill(&mut self.line, put);
+        self.layout.fill(&mut self.line, put);
         self.write()
     }
 
@@ -83,52 +100,104 @@ impl<F: ValueEnum + Copy> Rows<F> {
     pub(in super::super) fn flush(&mut self) -> Result<()> {
         self.out.flush().context("write what was found")
     }
-}
 
-/// A field's name.
-pub(super) fn name<F: ValueEnum>(field: &F) -> String {
-    let value = field.to_possible_value();
-    value.map_or_else(String::new, |value| value.get_name().to_owned())
+    /// Writes what is left to be written, makes the file of it that is wanted, and notes in the journal whether all was done: only once
+    /// its rows are where they belong a run is complete.
+    ///
+    /// # Errors
+    /// As [`add`](Self::add), and those of the journal. Lines that were written stay.
+    pub(in super::super) fn end(&mut self, journal: &mut Journal, is_done: bool) -> Result<()> {
+        let kept = self.flush().and_then(|()| self.convert(journal));
+        let ended = journal.end(is_done && kept.is_ok());
+        kept.and(ended)?;
+        let (Some(lines), Some(made)) = (&self.place.lines, &self.place.parquet) else {
+            return Ok(());
+        };
+        if journal.can_go_on() {
+            let (lines, made) = (lines.display(), made.display());
+            output::tell(format_args!("{made} has what was found so far; {lines} is for --resume"));
+            return Ok(());
+        }
+        fs::remove_file(lines).with_context(|| format!("remove {}", lines.display()))
+    }
+
+    /// Makes a Parquet file of the lines, if one is wanted.
+    fn convert(&self, journal: &Journal) -> Result<()> {
+        let (Some(lines), Some(made)) = (&self.place.lines, &self.place.parquet) else {
+            return Ok(());
+        };
+        let say = || output::tell(format_args!("making {}", made.display()));
+        let how = match journal.is_kept() {
+            true => ", of which the same command with --resume makes it once it can",
+            false => "",
+        };
+        with_a_word(SOON, say, || parquet::make(lines, made, &self.fields))
+            .with_context(|| format!("all rows are in {}{how}", lines.display()))
+    }
 }
 
 /// How a line is made up.
-struct Form<F> {
-    format: RowsArg,
+struct Layout<F> {
+    form: Form,
     /// The fields, each with what stands before its value.
     columns: Vec<(String, F)>,
     end: &'static str,
 }
 
-impl<F: ValueEnum + Copy> Form<F> {
-    fn new(format: RowsArg, fields: &[F]) -> Self {
-        let mut named: Vec<_> = fields.iter().map(|field| (name(field), *field)).collect();
-        if format == RowsArg::Json {
+impl<F: Field> Layout<F> {
+    fn new(form: Form, fields: &[F]) -> Self {
+        let mut fields = fields.to_vec();
+        if form == Form::Json {
             // An object has each of its members once, and ours has them by their names.
-            named.sort_by(|(one, _), (other, _)| one.cmp(other));
-            named.dedup_by(|(one, _), (other, _)| one == other);
+            fields.sort_by_key(|field| field.name());
+            fields.dedup_by_key(|field| field.name());
         }
-        let column = |(place, (name, field))| match (format, place) {
-            (RowsArg::Csv, 0) => (String::new(), field),
-            (RowsArg::Csv, _) => (",".into(), field),
-            (RowsArg::Json, 0) => (format!("{{\"{name}\":"), field),
-            (RowsArg::Json, _) => (format!(",\"{name}\":"), field),
+        let before = |(place, field): (usize, &F)| match (form, place) {
+            (Form::Json, 0) => format!("{{\"{}\":", field.name()),
+            (Form::Json, _) => format!(",\"{}\":", field.name()),
+            (_, 0) => String::new(),
+            (_, _) => ",".into(),
         };
-        let columns = named.into_iter().enumerate().map(column).collect();
-        let end = if format == RowsArg::Json { "}\n" } else { "\n" };
-        Self { format, columns, end }
+        let columns = fields.iter().enumerate().map(|column| (before(column), *column.1)).collect();
+        let end = if form == Form::Json { "}\n" } else { "\n" };
+        Self { form, columns, end }
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.columns.iter().map(|(_, field)| field.name()).collect()
+    }
+
+    /// That the lines of a run which is to go on have the same fields.
+    fn check(&self, text: &str, path: &Path) -> Result<()> {
+        let Some(first) = text.lines().next() else { return Ok(()) };
+        let found: Vec<String> = match self.form {
+            Form::Json => {
+                let object: Map<_, _> = serde_json::from_str(first).unwrap_or_default();
+                object.into_iter().map(|(name, _)| name).collect()
+            }
+            _ => first.split(',').map(str::to_owned).collect(),
+        };
+        match found == self.names() {
+            true => Ok(()),
+            false => Err(usage(format!(
+                "--resume: {} was begun with another --format or other --fields: its first line is `{}`",
+                path.display(),
+                first.chars().take(100).collect::<String>()
+            ))),
+        }
     }
 
     fn fill(&self, line: &mut String, put: impl Fn(F, Cell<'_>)) {
         for (before, field) in &self.columns {
             line.push_str(before);
-            put(*field, Cell::new(line, self.format));
+            put(*field, Cell::new(line, self.form));
         }
         line.push_str(self.end);
     }
 }
 
 /// Without quotes.
-pub(super) fn bare(value: &Value) -> String {
+fn bare(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
         Value::String(text) => text.clone(),
@@ -190,51 +259,75 @@ fn whole_lines(path: &Path) -> Result<String> {
 }
 
 /// The lines of an output of this form.
-fn lines(text: &str, format: RowsArg) -> Vec<Line> {
+fn lines(text: &str, form: Form) -> Vec<Line> {
     let mut lines = text.lines();
-    match format {
-        RowsArg::Csv => {
+    match form {
+        Form::Json => lines.map(Line::of_json).collect(),
+        _ => {
             let names = lines.next().unwrap_or_default();
             lines.map(|line| Line::of_csv(names, line)).collect()
         }
-        RowsArg::Json => lines.map(Line::of_json).collect(),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::Kind;
     use super::*;
 
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-    enum Field {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+    enum Part {
         Class,
         Port,
         Address,
     }
 
-    fn line(format: RowsArg, fields: &[Field]) -> String {
+    impl Field for Part {
+        fn kind(self) -> Kind {
+            match self {
+                Self::Class => Kind::Text,
+                Self::Port => Kind::Number,
+                Self::Address => Kind::Address,
+            }
+        }
+    }
+
+    const FIELDS: [Part; 3] = [Part::Class, Part::Port, Part::Address];
+
+    fn line(form: Form, fields: &[Part]) -> String {
         let mut line = String::new();
-        Form::new(format, fields).fill(&mut line, |field, cell| match field {
-            Field::Class => cell.null(),
-            Field::Port => cell.number(80),
-            Field::Address => cell.text("192.0.2.7"),
+        Layout::new(form, fields).fill(&mut line, |field, cell| match field {
+            Part::Class => cell.null(),
+            Part::Port => cell.number(80),
+            Part::Address => cell.text("192.0.2.7"),
         });
         line
     }
 
     #[test]
     fn lines_read_back_whatever_the_form() {
-        let fields = [Field::Class, Field::Port, Field::Address];
         let expected = Target { address: "192.0.2.7".parse().unwrap(), port: 80 };
-        let csv = line(RowsArg::Csv, &fields);
+        let csv = line(Form::Csv, &FIELDS);
         assert_eq!(csv, ",80,192.0.2.7\n");
-        let json = line(RowsArg::Json, &[fields, fields].concat());
+        let json = line(Form::Json, &[FIELDS, FIELDS].concat());
         assert_eq!(json, "{\"address\":\"192.0.2.7\",\"class\":null,\"port\":80}\n");
-        for (format, text) in
-            [(RowsArg::Csv, format!("class,port,address\n{csv}")), (RowsArg::Json, json)]
+        for (form, text) in [(Form::Csv, format!("class,port,address\n{csv}")), (Form::Json, json)]
         {
-            let found: Vec<_> = lines(&text, format).iter().filter_map(target).collect();
-            assert_eq!(found, [expected], "{format:?}");
+            let found: Vec<_> = lines(&text, form).iter().filter_map(target).collect();
+            assert_eq!(found, [expected], "{form:?}");
+        }
+    }
+
+    #[test]
+    fn a_run_goes_on_with_the_same_fields_only() {
+        let path = Path::new("rows");
+        for (form, text) in
+            [(Form::Csv, "class,port,address\n".into()), (Form::Json, line(Form::Json, &FIELDS))]
+        {
+            assert!(Layout::new(form, &FIELDS).check(&text, path).is_ok(), "{form:?}");
+            assert!(Layout::new(form, &FIELDS).check("", path).is_ok(), "{form:?}");
+            let error = Layout::new(form, &FIELDS[..2]).check(&text, path).unwrap_err();
+            assert!(error.to_string().contains("rows was begun with another --format"), "{error}");
         }
     }
 
@@ -242,19 +335,19 @@ mod tests {
     fn commas_and_quotes_read_back() {
         for text in ["plain", "a,b", "say \"a,b\"", "\"", ""] {
             let mut line = String::new();
-            Cell::new(&mut line, RowsArg::Csv).text(text);
+            Cell::new(&mut line, Form::Csv).text(text);
             line.push(',');
-            Cell::new(&mut line, RowsArg::Csv).list(["1", "x"].iter());
+            Cell::new(&mut line, Form::Csv).list(["1", "x"].iter());
             assert_eq!(cells(&line), [text, "1; x"], "{line}");
         }
     }
 
     #[test]
     fn what_names_no_target_is_passed_over() {
-        for (format, text) in
-            [(RowsArg::Csv, "address,port\nx,80\n10.0.0.1\n"), (RowsArg::Json, "[1]\n{}\n")]
+        for (form, text) in
+            [(Form::Csv, "address,port\nx,80\n10.0.0.1\n"), (Form::Json, "[1]\n{}\n")]
         {
-            let targets = lines(text, format).iter().filter_map(target).collect::<Vec<_>>();
+            let targets = lines(text, form).iter().filter_map(target).collect::<Vec<_>>();
             let bare = Target { address: [10, 0, 0, 1].into(), port: 0 };
             assert!(targets.iter().all(|target| *target == bare), "{targets:?}");
         }
