@@ -105,8 +105,8 @@ pub(crate) struct RunArgs {
     #[arg(long, value_enum)]
     pub(crate) format: Option<RowsArg>,
 
-    /// Which answers are written: a test of their fields, as in `rtt_us < 1000 && !(address = 10.0.0.0/8)`, with =, !=, <, <=, >,
-    /// >=, ~ (has in it), !, &&, || and parentheses.
+    /// Which answers are written: a test of their fields, written or not, with =, !=, <, <=, >, >=, ~ (has in it), !, &&, || and
+    /// parentheses, as in the examples below.
     #[arg(long, value_name = "TEST")]
     pub(crate) output_filter: Option<String>,
 
