@@ -119,7 +119,7 @@ pub(super) fn run(args: &ConnectArgs) -> Result<Outcome> {
     kept?;
     if let Ok(lost @ 1..) = wire.lost() {
         output::tell(format_args!(
-            "{} came more quickly than looked at, and lost: a lower --rate loses none",
+            "{} lost, as more came than could be looked at: a lower --rate loses none",
             counted(lost, "packets")
         ));
     }

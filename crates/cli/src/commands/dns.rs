@@ -319,10 +319,10 @@ impl Round {
         if let Whom::Walked(walker, _) = &self.whom {
             let travels = walker.counters();
             output::tell(format_args!(
-                "{} followed, {}, {} of servers looked for",
+                "{} followed, {}, {} for addresses of servers",
                 counted(travels.referrals, "delegations"),
                 counted(travels.lame, "lame answers"),
-                counted(travels.searches, "addresses")
+                counted(travels.searches, "walks")
             ));
         }
     }
