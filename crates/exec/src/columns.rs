@@ -7,8 +7,8 @@ use linerate_filter::plan::BinaryOperator;
 use crate::kernels::Level;
 use crate::lanes::{CHUNK, Chunks, Lanes, Mask, each};
 use crate::lookup::Lookup;
-use crate::portable::Windows;
-use crate::program::{Column, ColumnId, Operand, Program};
+use crate::portable::{Choice, Windows};
+use crate::program::{Column, ColumnId, Distance, Operand, Program};
 use crate::vector::{Packets, Rows};
 
 /// A column and who has a number in it; `None` stands for all.
@@ -18,7 +18,7 @@ pub(crate) type Known<'a> = (&'a Lanes, Option<&'a Mask>);
 #[derive(Default)]
 pub(crate) struct Memory {
     lanes: Vec<Lanes>,
-    /// Which packets have a number in each column. Of chunks that are not made it says nothing.
+    /// Which packets have a number in each column. Of chunks that are not made it says nothing. Of choices: who has passed.
     present: Vec<Mask>,
     made: Vec<Chunks>,
 }
@@ -32,6 +32,7 @@ impl Memory {
             self.made.resize(count, 0);
         }
         self.made[..count].fill(0);
+        self.present[..count].fill(Mask::default());
     }
 }
 
@@ -97,6 +98,11 @@ impl<'a> Columns<'a> {
         bound
     }
 
+    /// Notes who has passed where choices are made.
+    pub(crate) fn pass(&mut self, choices: &[ColumnId], passed: Mask) {
+        choices.iter().for_each(|choice| self.memory.present[*choice] = passed);
+    }
+
     /// The same, of an operand that is made for the chunks that are looked at.
     pub(crate) fn known(&self, operand: Operand) -> Known<'_> {
         (&self.memory.lanes[operand.lanes], self.presence_of(operand.present))
@@ -124,11 +130,15 @@ impl<'a> Columns<'a> {
         }
     }
 
+    #[inline(always)]
     fn make_column(&mut self, id: ColumnId, chunks: Chunks) {
         let missing = chunks & !self.memory.made[id];
-        if missing == 0 {
-            return;
+        if missing != 0 {
+            self.make_missing(id, missing);
         }
+    }
+
+    fn make_missing(&mut self, id: ColumnId, missing: Chunks) {
         let program = self.program;
         match &program.columns[id] {
             Column::Window { base, offset } => self.window(id, *base, *offset, missing),
@@ -153,7 +163,7 @@ impl<'a> Columns<'a> {
             Column::Combine { operator, left, right } => {
                 self.combination(id, *operator, [*left, *right], missing);
             }
-            Column::Choice { .. } => unreachable!("only code is made of merged programs"),
+            Column::Choice { passed, others } => self.choice(id, [*passed, *others], missing),
         }
         self.memory.made[id] |= missing;
     }
@@ -183,15 +193,38 @@ impl<'a> Columns<'a> {
         self.set_present(id, chunks, Mask::ALL);
     }
 
+    fn choice(&mut self, id: ColumnId, distances: [Distance; 2], chunks: Chunks) {
+        for base in distances.iter().filter_map(|distance| distance.base) {
+            self.make_column(base.lanes, chunks);
+        }
+        let (operands, this) = self.memory.lanes.split_at_mut(id);
+        let [passed, others] =
+            distances.map(|Distance { base, plus }| (base.map(|base| &operands[base.lanes]), plus));
+        let who = &self.memory.present[id];
+        self.level.choose(&Choice { passed, others }, who, chunks, &mut this[0]);
+    }
+
     fn window(&mut self, id: ColumnId, base: Option<Operand>, offset: u32, chunks: Chunks) {
         if let Some(base) = base {
             self.make_column(base.lanes, chunks);
         }
-        let (operands, this) = self.memory.lanes.split_at_mut(id);
-        let base = base.map(|base| &operands[base.lanes]);
-        let Packets { region, .. } = self.packets;
-        let windows = Windows { region, starts: &self.rows.starts, base, offset };
-        self.level.gather(&windows, chunks, &mut this[0]);
+        let (region, starts) = (self.packets.region, &self.rows.starts);
+        let Some(quad) = self.program.quads[id] else {
+            let (operands, this) = self.memory.lanes.split_at_mut(id);
+            let base = base.map(|base| &operands[base.lanes]);
+            let windows = Windows { region, starts, base, offset };
+            return self.level.gather(&windows, chunks, &mut this[0]);
+        };
+        // What windows are made of has a smaller number than any of them.
+        let first = quad.windows.into_iter().flatten().fold(id, usize::min);
+        let (operands, these) = self.memory.lanes.split_at_mut(first);
+        let base = quad.base.map(|base| &operands[base.lanes]);
+        let windows = Windows { region, starts, base, offset: quad.offset };
+        let columns = quad.windows.map(|window| Some(window? - first));
+        self.level.gather_quad(&windows, &columns, chunks, these);
+        for window in quad.windows.into_iter().flatten() {
+            self.memory.made[window] |= chunks;
+        }
     }
 
     fn presence(&mut self, id: ColumnId, base: Option<Operand>, end: u32, chunks: Chunks) {
@@ -209,6 +242,9 @@ impl<'a> Columns<'a> {
     }
 
     fn set_present(&mut self, id: ColumnId, chunks: Chunks, present: Mask) {
+        if self.all_have(id) {
+            return;
+        }
         let (asked, known) = (Mask::of_chunks(chunks), &mut self.memory.present[id]);
         *known = *known & !asked | present & asked;
     }

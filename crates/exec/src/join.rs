@@ -27,6 +27,11 @@ impl Either {
         self.upper_first
     }
 
+    /// The half that ends the window: who has it has the other one, too.
+    pub(crate) fn lower(&self) -> Operand {
+        self.operands[usize::from(self.upper_first)]
+    }
+
     /// The numbers that suffice without the second half.
     pub(crate) fn early(&self) -> &[u16] {
         &self.early
@@ -77,10 +82,37 @@ pub(crate) fn entrances(steps: &[Step], entry: Place) -> Vec<usize> {
     entrances
 }
 
+/// Leaves out the steps that there is no way to.
+pub(crate) fn retain_reached(steps: &mut Vec<Step>, entry: &mut Place) {
+    let entrances = entrances(steps, *entry);
+    let is_reached = |place: Place| place >= steps.len() || entrances[place] > 0;
+    let new = |next: &mut Place, place| {
+        let here = *next;
+        *next += usize::from(is_reached(place));
+        Some(here)
+    };
+    let places: Vec<_> = (0..steps.len() + 2).scan(0, new).collect();
+    let mut place = 0..;
+    steps.retain(|_| place.next().is_some_and(|place| entrances[place] > 0));
+    for way in steps.iter_mut().flat_map(Step::ways_mut).chain([entry]) {
+        *way = places[*way];
+    }
+}
+
 impl Step {
     /// Where it can lead.
     pub(crate) fn ways(&self) -> impl Iterator<Item = Place> + use<> {
         let (first, second) = match *self {
+            Self::Test { then, otherwise, .. }
+            | Self::Either { then, otherwise, .. }
+            | Self::Compare { then, otherwise, .. } => (then, Some(otherwise)),
+            Self::Bind { next, .. } | Self::Pass { next, .. } => (next, None),
+        };
+        std::iter::once(first).chain(second)
+    }
+
+    fn ways_mut(&mut self) -> impl Iterator<Item = &mut Place> {
+        let (first, second) = match self {
             Self::Test { then, otherwise, .. }
             | Self::Either { then, otherwise, .. }
             | Self::Compare { then, otherwise, .. } => (then, Some(otherwise)),

@@ -18,12 +18,15 @@ use linerate_filter::plan::{BinaryOperator, Comparison};
 use crate::bits::Bits;
 use crate::engine::REGION;
 use crate::fused::Fused;
-use crate::lanes::{CHUNK, Chunks, Lanes, Mask};
+use crate::lanes::{CHUNK, Chunks, Lanes, Mask, QUAD};
 use crate::lookup::Lookup;
 use crate::native::Native;
 #[cfg(target_arch = "aarch64")]
 use crate::neon;
-use crate::portable::{self, Windows};
+use crate::portable::{self, Choice, Windows};
+use crate::program::ColumnId;
+#[cfg(target_arch = "x86_64")]
+use crate::quads;
 use crate::vector::Rows;
 
 /// Which instructions an engine uses. Verdicts are the same.
@@ -177,6 +180,26 @@ impl Level {
         at_level!(self, gather(windows, chunks, out));
     }
 
+    pub(crate) fn gather_quad(
+        self,
+        windows: &Windows<'_>,
+        columns: &[Option<ColumnId>; QUAD],
+        chunks: Chunks,
+        out: &mut [Lanes],
+    ) {
+        at_level!(self, gather_quad(windows, columns, chunks, out));
+    }
+
+    pub(crate) fn choose(
+        self,
+        choice: &Choice<'_>,
+        passed: &Mask,
+        chunks: Chunks,
+        out: &mut Lanes,
+    ) {
+        at_level!(self, choose(choice, passed, chunks, out));
+    }
+
     pub(crate) fn within(
         self,
         captured: &Lanes,
@@ -234,22 +257,30 @@ impl Level {
     }
 }
 
-/// Begins to load the cache line `reach` bytes behind the beginning of each packet, without waiting for it; does
-/// nothing where they are near.
+/// Lines that follow each other no farther apart the processor begins to load by itself.
+const FOLLOWING: u32 = 256;
+
+/// Begins to load the cache line `reach` bytes behind the beginning of each packet, without waiting for it, but of
+/// packets that closely follow others; does nothing where they are near.
 #[inline]
 pub(crate) fn prefetch(region: &[u8], packets: &[Descriptor], reach: usize) {
     if region.len() <= NEAR {
         return;
     }
+    let mut last = None;
     for packet in packets {
+        if last.is_some_and(|last| packet.offset.wrapping_sub(last) < FOLLOWING) {
+            continue;
+        }
+        last = Some(packet.offset);
         linerate_sys::prefetch::read(region, packet.offset as usize + reach);
     }
 }
 
-/// The last offset at which four bytes can be loaded of a region, as a vector's signed lanes can name it.
+/// The last offset at which so many bytes can be loaded of a region, as a vector's signed lanes can name it.
 #[cfg(target_arch = "x86_64")]
-fn last_word(windows: &Windows<'_>) -> Option<i32> {
-    i32::try_from(windows.region.len().checked_sub(4)?).ok()
+fn last(windows: &Windows<'_>, bytes: u32) -> Option<i32> {
+    i32::try_from(windows.region.len().checked_sub(bytes as usize)?).ok()
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -258,10 +289,10 @@ mod avx512 {
     use std::mem::offset_of;
 
     use super::{
-        BinaryOperator, Bits, Chunks, Comparison, Descriptor, Lanes, Lookup, Mask, Rows, Windows,
-        last_word, portable,
+        BinaryOperator, Bits, Choice, Chunks, ColumnId, Comparison, Descriptor, Lanes, Lookup,
+        Mask, QUAD, Rows, Windows, last, portable, quads,
     };
-    use crate::lanes::{CHUNK, CHUNKS, QUAD, WORDS, each};
+    use crate::lanes::{CHUNK, CHUNKS, WORDS, each};
     use crate::lookup::{Bitmap, Table};
 
     /// Every second bit, from the first on.
@@ -335,7 +366,7 @@ mod avx512 {
 
     #[target_feature(enable = "avx512f,avx512bw")]
     pub(super) fn gather(windows: &Windows<'_>, chunks: Chunks, out: &mut Lanes) {
-        let Some(last) = last_word(windows) else {
+        let Some(last) = last(windows, 4) else {
             return portable::gather(windows, chunks, out);
         };
         let last = _mm512_set1_epi32(last);
@@ -349,12 +380,7 @@ mod avx512 {
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw")]
     fn gather_chunk(windows: &Windows<'_>, last: __m512i, chunk: usize, out: &mut Lanes) {
-        let reversed =
-            _mm512_broadcast_i32x4(_mm_set_epi64x(0x0c0d_0e0f_0809_0a0b, 0x0405_0607_0001_0203));
-        let mut at = _mm512_add_epi32(load(&windows.starts[chunk]), splat(windows.offset));
-        if let Some(base) = windows.base {
-            at = _mm512_add_epi32(at, load(&base[chunk]));
-        }
+        let at = _mm512_add_epi32(begins(windows, chunk), splat(windows.offset));
         let inside = _mm512_cmple_epu32_mask(at, last);
         // SAFETY: lanes in the mask are at most the last offset of four bytes in the region, which
         // is not negative; the others load nothing.
@@ -362,10 +388,88 @@ mod avx512 {
             let region = windows.region.as_ptr().cast();
             _mm512_mask_i32gather_epi32::<1>(_mm512_setzero_si512(), inside, at, region)
         };
-        store(&mut out[chunk], _mm512_shuffle_epi8(bytes, reversed));
+        store(&mut out[chunk], reversed(bytes));
         if inside != u16::MAX {
             let outside = (0..CHUNK).filter(|lane| inside >> lane & 1 == 0);
             outside.for_each(|lane| out[chunk][lane] = windows.get(chunk, lane));
+        }
+    }
+
+    /// Where the windows of packets are counted from.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw")]
+    fn begins(windows: &Windows<'_>, chunk: usize) -> __m512i {
+        let starts = load(&windows.starts[chunk]);
+        windows.base.map_or(starts, |base| _mm512_add_epi32(starts, load(&base[chunk])))
+    }
+
+    /// Numbers in network order.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw")]
+    fn reversed(bytes: __m512i) -> __m512i {
+        let order = _mm_set_epi64x(0x0c0d_0e0f_0809_0a0b, 0x0405_0607_0001_0203);
+        _mm512_shuffle_epi8(bytes, _mm512_broadcast_i32x4(order))
+    }
+
+    #[target_feature(enable = "avx512f,avx512bw")]
+    pub(super) fn gather_quad(
+        windows: &Windows<'_>,
+        columns: &[Option<ColumnId>; QUAD],
+        chunks: Chunks,
+        out: &mut [Lanes],
+    ) {
+        let Some(last) = last(windows, quads::BYTES) else {
+            return portable::gather_quad(windows, columns, chunks, out);
+        };
+        let last = _mm512_set1_epi32(last);
+        for chunk in each(chunks) {
+            let begins = begins(windows, chunk);
+            let at = _mm512_add_epi32(begins, splat(windows.offset));
+            if _mm512_cmple_epu32_mask(at, last) != u16::MAX {
+                portable::gather_quad(windows, columns, 1 << chunk, out);
+                continue;
+            }
+            let mut places = [0; CHUNK];
+            store(&mut places, at);
+            let packet = |packet: usize| {
+                let from = windows.region.as_ptr().wrapping_add(places[packet] as usize);
+                // SAFETY: each place is at most the last offset of sixteen bytes in the region.
+                unsafe { _mm_loadu_si128(from.cast()) }
+            };
+            // Every fourth packet from one on.
+            let row = |first| {
+                let row = _mm512_castsi128_si512(packet(first));
+                let row = _mm512_inserti32x4::<1>(row, packet(first + 4));
+                let row = _mm512_inserti32x4::<2>(row, packet(first + 8));
+                _mm512_inserti32x4::<3>(row, packet(first + 12))
+            };
+            let [a, b, c, d] = [row(0), row(1), row(2), row(3)];
+            // Lower and upper halves, of the first two packets of four and of the others.
+            let low = [_mm512_unpacklo_epi32(a, b), _mm512_unpacklo_epi32(c, d)];
+            let high = [_mm512_unpackhi_epi32(a, b), _mm512_unpackhi_epi32(c, d)];
+            let words = [
+                _mm512_unpacklo_epi64(low[0], low[1]),
+                _mm512_unpackhi_epi64(low[0], low[1]),
+                _mm512_unpacklo_epi64(high[0], high[1]),
+                _mm512_unpackhi_epi64(high[0], high[1]),
+            ];
+            for (word, column) in words.into_iter().zip(columns) {
+                if let Some(column) = column {
+                    store(&mut out[*column][chunk], reversed(word));
+                }
+            }
+        }
+    }
+
+    #[target_feature(enable = "avx512f,avx512bw")]
+    pub(super) fn choose(choice: &Choice<'_>, passed: &Mask, chunks: Chunks, out: &mut Lanes) {
+        for chunk in each(chunks) {
+            let distance = |(base, plus): (Option<&Lanes>, u32)| {
+                base.map_or(splat(plus), |base| _mm512_add_epi32(load(&base[chunk]), splat(plus)))
+            };
+            let (passed_on, others) = (distance(choice.passed), distance(choice.others));
+            let chosen = _mm512_mask_mov_epi32(others, passed.chunk(chunk), passed_on);
+            store(&mut out[chunk], chosen);
         }
     }
 
@@ -603,8 +707,8 @@ mod avx2 {
     use std::arch::x86_64::*;
 
     use super::{
-        BinaryOperator, Bits, Chunks, Comparison, Descriptor, Lanes, Lookup, Mask, Rows, Windows,
-        last_word, portable,
+        BinaryOperator, Bits, Choice, Chunks, ColumnId, Comparison, Descriptor, Lanes, Lookup,
+        Mask, QUAD, Rows, Windows, last, portable, quads,
     };
     use crate::lanes::{CHUNK, each};
 
@@ -617,6 +721,15 @@ mod avx2 {
         let at = lanes.as_ptr();
         // SAFETY: reads 32 bytes twice, which an array of 16 words has; no alignment is needed.
         unsafe { [_mm256_loadu_si256(at.cast()), _mm256_loadu_si256(at.add(8).cast())] }
+    }
+
+    /// To the first eight of some numbers.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn store(lanes: &mut [u32], vector: __m256i) {
+        let to = lanes[..8].as_mut_ptr();
+        // SAFETY: writes 32 bytes, which eight words have; no alignment is needed.
+        unsafe { _mm256_storeu_si256(to.cast(), vector) };
     }
 
     #[inline]
@@ -647,12 +760,10 @@ mod avx2 {
 
     #[target_feature(enable = "avx2")]
     pub(super) fn gather(windows: &Windows<'_>, chunks: Chunks, out: &mut Lanes) {
-        let Some(last) = last_word(windows) else {
+        let Some(last) = last(windows, 4) else {
             return portable::gather(windows, chunks, out);
         };
         let (last, offset) = (_mm256_set1_epi32(last), splat(windows.offset));
-        let reversed = _mm_set_epi64x(0x0c0d_0e0f_0809_0a0b, 0x0405_0607_0001_0203);
-        let reversed = _mm256_broadcastsi128_si256(reversed);
         for chunk in each(chunks) {
             let starts = load(&windows.starts[chunk]);
             let base = windows.base.map_or([_mm256_setzero_si256(); 2], |base| load(&base[chunk]));
@@ -660,19 +771,98 @@ mod avx2 {
             for half in 0..2 {
                 let at = _mm256_add_epi32(_mm256_add_epi32(starts[half], offset), base[half]);
                 inside[half] = at_most(at, last);
-                let to = out[chunk][8 * half..][..8].as_mut_ptr();
+                let (zero, region) = (_mm256_setzero_si256(), windows.region.as_ptr().cast());
                 // SAFETY: lanes in the mask are at most the last offset of four bytes in the region,
-                // which is not negative; the others load nothing. The store is to eight words of a slice.
-                unsafe {
-                    let (zero, region) = (_mm256_setzero_si256(), windows.region.as_ptr().cast());
-                    let bytes = _mm256_mask_i32gather_epi32::<1>(zero, region, at, inside[half]);
-                    _mm256_storeu_si256(to.cast(), _mm256_shuffle_epi8(bytes, reversed));
-                }
+                // which is not negative; the others load nothing.
+                let bytes =
+                    unsafe { _mm256_mask_i32gather_epi32::<1>(zero, region, at, inside[half]) };
+                store(&mut out[chunk][8 * half..], reversed(bytes));
             }
             let inside = bits(inside);
             if inside != u16::MAX {
                 let outside = (0..CHUNK).filter(|lane| inside >> lane & 1 == 0);
                 outside.for_each(|lane| out[chunk][lane] = windows.get(chunk, lane));
+            }
+        }
+    }
+
+    /// Numbers in network order.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn reversed(bytes: __m256i) -> __m256i {
+        let order = _mm_set_epi64x(0x0c0d_0e0f_0809_0a0b, 0x0405_0607_0001_0203);
+        _mm256_shuffle_epi8(bytes, _mm256_broadcastsi128_si256(order))
+    }
+
+    #[target_feature(enable = "avx2")]
+    pub(super) fn gather_quad(
+        windows: &Windows<'_>,
+        columns: &[Option<ColumnId>; QUAD],
+        chunks: Chunks,
+        out: &mut [Lanes],
+    ) {
+        let Some(last) = last(windows, quads::BYTES) else {
+            return portable::gather_quad(windows, columns, chunks, out);
+        };
+        let (last, offset) = (_mm256_set1_epi32(last), splat(windows.offset));
+        for chunk in each(chunks) {
+            let (starts, mut places) = (load(&windows.starts[chunk]), [0; CHUNK]);
+            let base = windows.base.map_or([_mm256_setzero_si256(); 2], |base| load(&base[chunk]));
+            let mut inside = [_mm256_setzero_si256(); 2];
+            for half in 0..2 {
+                let at = _mm256_add_epi32(_mm256_add_epi32(starts[half], offset), base[half]);
+                inside[half] = at_most(at, last);
+                store(&mut places[8 * half..], at);
+            }
+            if bits(inside) != u16::MAX {
+                portable::gather_quad(windows, columns, 1 << chunk, out);
+                continue;
+            }
+            for half in [0, CHUNK / 2] {
+                let packet = |packet: usize| {
+                    let from = windows.region.as_ptr().wrapping_add(places[packet] as usize);
+                    // SAFETY: each place is at most the last offset of sixteen bytes in the region.
+                    unsafe { _mm_loadu_si128(from.cast()) }
+                };
+                // Every fourth packet from one on.
+                let row = |first| {
+                    let row = _mm256_castsi128_si256(packet(half + first));
+                    _mm256_inserti128_si256::<1>(row, packet(half + first + 4))
+                };
+                let [a, b, c, d] = [row(0), row(1), row(2), row(3)];
+                // Lower and upper halves, of the first two packets of four and of the others.
+                let low = [_mm256_unpacklo_epi32(a, b), _mm256_unpacklo_epi32(c, d)];
+                let high = [_mm256_unpackhi_epi32(a, b), _mm256_unpackhi_epi32(c, d)];
+                let words = [
+                    _mm256_unpacklo_epi64(low[0], low[1]),
+                    _mm256_unpackhi_epi64(low[0], low[1]),
+                    _mm256_unpacklo_epi64(high[0], high[1]),
+                    _mm256_unpackhi_epi64(high[0], high[1]),
+                ];
+                for (word, column) in words.into_iter().zip(columns) {
+                    if let Some(column) = column {
+                        store(&mut out[*column][chunk][half..], reversed(word));
+                    }
+                }
+            }
+        }
+    }
+
+    #[target_feature(enable = "avx2")]
+    pub(super) fn choose(choice: &Choice<'_>, passed: &Mask, chunks: Chunks, out: &mut Lanes) {
+        let ones = _mm256_set_epi32(128, 64, 32, 16, 8, 4, 2, 1);
+        for chunk in each(chunks) {
+            let [passed_low, passed_high] = passed.chunk(chunk).to_le_bytes();
+            let distance = |(base, plus): (Option<&Lanes>, u32)| {
+                let base = base.map_or([_mm256_setzero_si256(); 2], |base| load(&base[chunk]));
+                base.map(|base| _mm256_add_epi32(base, splat(plus)))
+            };
+            let (there, others) = (distance(choice.passed), distance(choice.others));
+            for (half, passed) in [passed_low, passed_high].into_iter().enumerate() {
+                let own = _mm256_and_si256(splat(passed.into()), ones);
+                let has_passed = _mm256_cmpeq_epi32(own, ones);
+                let chosen = _mm256_blendv_epi8(others[half], there[half], has_passed);
+                store(&mut out[chunk][8 * half..], chosen);
             }
         }
     }

@@ -117,6 +117,12 @@ impl Mask {
         self.0[chunk / QUAD] |= u64::from(packets) << (chunk % QUAD * CHUNK);
     }
 
+    /// The packets of one chunk.
+    #[inline(always)]
+    pub(crate) fn chunk(&self, chunk: usize) -> u16 {
+        (self.0[chunk / QUAD] >> (chunk % QUAD * CHUNK)) as u16
+    }
+
     pub(crate) fn has(&self, packet: usize) -> bool {
         self.0[packet / WORD] >> (packet % WORD) & 1 == 1
     }

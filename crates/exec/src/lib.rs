@@ -14,6 +14,7 @@
 //! - `program`: plans made into columns and steps
 //! - `join`: steps in a row made one
 //! - `merge`: steps that ask the same of fields at different places made one
+//! - `quads`: fields side by side that are loaded together
 //! - `vector`: the evaluation of a block
 //! - `columns`: fields and numbers of a block, made when they are first needed
 //! - `fused`: all of a filter for sixteen packets, by vector code made for it
@@ -42,6 +43,7 @@ mod native;
 mod neon;
 mod portable;
 mod program;
+mod quads;
 mod scalar;
 mod set;
 mod vector;

@@ -199,49 +199,51 @@ mod tests {
     use linerate_base::LinkType;
     use linerate_filter::{Hermetic, Options, compile};
 
+    use super::merge;
     use crate::join::entrances;
-    use crate::program::{Column, Program, Step};
+    use crate::program::{Column, Joined, Step};
 
-    fn program(text: &str) -> Program {
+    /// A filter before and after.
+    fn programs(text: &str) -> [Joined; 2] {
         let filter = compile(text, &Options::new(LinkType::ETHERNET, &Hermetic)).unwrap();
-        Program::new(&filter.plan().expect("a plan")).expect("columns")
+        let plan = filter.plan().expect("a plan");
+        let [before, mut after] = [(); 2].map(|()| Joined::new(&plan));
+        merge(&mut after.steps, &mut after.columns, after.entry);
+        [before, after]
     }
 
     /// The steps that packets can come to.
-    fn reached(program: &Program) -> Vec<Step> {
+    fn reached(program: &Joined) -> Vec<Step> {
         let entrances = entrances(&program.steps, program.entry);
         let steps = program.steps.iter().zip(entrances).filter(|(_, entrances)| *entrances > 0);
         steps.map(|(step, _)| step.clone()).collect()
     }
 
-    fn count(program: &Program, is: impl Fn(&Step) -> bool) -> usize {
+    fn count(program: &Joined, is: impl Fn(&Step) -> bool) -> usize {
         reached(program).iter().filter(|step| is(step)).count()
     }
 
     #[test]
     fn ports_of_both_families_are_looked_at_once() {
         for text in ["port 80", "tcp port 80 or 443 or 22", "not udp port 53"] {
-            let program = program(text);
             let either = |step: &Step| matches!(step, Step::Either { .. });
-            assert_eq!(count(&program, either), 2, "{text}");
-            assert_eq!(count(&program.merged(), either), 1, "{text}");
+            assert_eq!(programs(text).map(|program| count(&program, either)), [2, 1], "{text}");
         }
     }
 
     #[test]
     fn chains_that_ask_the_same_are_merged_as_a_whole() {
-        let program = program("host 10.1.2.3");
-        let merged = program.merged();
+        let programs = programs("host 10.1.2.3");
         let test = |step: &Step| matches!(step, Step::Test { .. });
-        assert_eq!([count(&program, test), count(&merged, test)], [6, 4]);
+        assert_eq!(programs.each_ref().map(|program| count(program, test)), [6, 4]);
         let passes = |step: &Step| matches!(step, Step::Pass { choices, .. } if choices.len() == 2);
-        assert_eq!(count(&merged, passes), 1);
+        assert_eq!(count(&programs[1], passes), 1);
     }
 
     #[test]
     fn what_lies_anywhere_is_not_merged() {
         let text = "ip and ether[ether[0:4]] = 7 or arp and ether[ether[4:4]] = 7";
-        let merged = program(text).merged();
+        let [_, merged] = programs(text);
         assert!(!merged.columns.iter().any(|column| matches!(column, Column::Choice { .. })));
     }
 }

@@ -12,9 +12,10 @@ use linerate_filter::plan::{BinaryOperator, Comparison};
 
 use crate::bits::Bits;
 use crate::kernels::chunks::{Vectors, load, store, words};
-use crate::lanes::{Chunks, Lanes, Mask, each};
+use crate::lanes::{Chunks, Lanes, Mask, QUAD, each};
 use crate::lookup::Lookup;
-use crate::portable::{self, Windows};
+use crate::portable::{self, Choice, Windows};
+use crate::program::ColumnId;
 use crate::vector::Rows;
 
 /// The lanes that are all ones; the others are zero.
@@ -50,6 +51,23 @@ pub(crate) fn gather(windows: &Windows<'_>, chunks: Chunks, out: &mut Lanes) {
             None => out[chunk] = array::from_fn(|lane| windows.get(chunk, lane)),
         }
     }
+}
+
+#[target_feature(enable = "neon")]
+pub(crate) fn gather_quad(
+    windows: &Windows<'_>,
+    columns: &[Option<ColumnId>; QUAD],
+    chunks: Chunks,
+    out: &mut [Lanes],
+) {
+    for (windows, column) in portable::side_by_side(windows, columns) {
+        gather(&windows, chunks, &mut out[column]);
+    }
+}
+
+#[target_feature(enable = "neon")]
+pub(crate) fn choose(choice: &Choice<'_>, passed: &Mask, chunks: Chunks, out: &mut Lanes) {
+    portable::choose(choice, passed, chunks, out);
 }
 
 #[target_feature(enable = "neon")]

@@ -8,8 +8,9 @@ use linerate_base::Descriptor;
 use linerate_filter::plan::{BinaryOperator, Comparison, apply};
 
 use crate::bits::Bits;
-use crate::lanes::{CHUNK, Chunks, Lanes, Mask, each};
+use crate::lanes::{CHUNK, Chunks, Lanes, Mask, QUAD, each};
 use crate::lookup::Lookup;
+use crate::program::ColumnId;
 use crate::vector::Rows;
 
 /// Where in memory the numbers of a column are, four bytes each in network order.
@@ -57,6 +58,45 @@ pub(crate) fn note(packets: &[Descriptor], from: u32, rows: &mut Rows) {
 pub(crate) fn gather(windows: &Windows<'_>, chunks: Chunks, out: &mut Lanes) {
     for chunk in each(chunks) {
         out[chunk] = array::from_fn(|lane| windows.get(chunk, lane));
+    }
+}
+
+/// Loads the columns of a quad, whose first window is `windows`, into those of `out` that `columns` names.
+pub(crate) fn gather_quad(
+    windows: &Windows<'_>,
+    columns: &[Option<ColumnId>; QUAD],
+    chunks: Chunks,
+    out: &mut [Lanes],
+) {
+    for (windows, column) in side_by_side(windows, columns) {
+        gather(&windows, chunks, &mut out[column]);
+    }
+}
+
+/// The windows of a quad's columns.
+pub(crate) fn side_by_side<'a>(
+    first: &Windows<'a>,
+    columns: &[Option<ColumnId>; QUAD],
+) -> impl Iterator<Item = (Windows<'a>, ColumnId)> {
+    let offsets = (first.offset..).step_by(4);
+    let windows = offsets.map(|offset| Windows { offset, ..*first });
+    windows.zip(columns).filter_map(|(windows, column)| Some((windows, (*column)?)))
+}
+
+/// A number for those who passed, and another for the others: each a constant, added to lanes where there are any.
+pub(crate) struct Choice<'a> {
+    pub(crate) passed: (Option<&'a Lanes>, u32),
+    pub(crate) others: (Option<&'a Lanes>, u32),
+}
+
+/// Makes a column of choices.
+pub(crate) fn choose(choice: &Choice<'_>, passed: &Mask, chunks: Chunks, out: &mut Lanes) {
+    for chunk in each(chunks) {
+        out[chunk] = array::from_fn(|lane| {
+            let has_passed = passed.chunk(chunk) >> lane & 1 == 1;
+            let (base, plus) = if has_passed { choice.passed } else { choice.others };
+            base.map_or(0, |base| base[chunk][lane]).wrapping_add(plus)
+        });
     }
 }
 

@@ -13,6 +13,7 @@ use crate::bits::Bits;
 use crate::join::{self, Either};
 use crate::lookup::Lookup;
 use crate::merge;
+use crate::quads::{self, Quad};
 
 /// Index of a [`Column`].
 pub(crate) type ColumnId = usize;
@@ -89,10 +90,6 @@ pub(crate) enum Step {
     },
     /// Packets only go on; choices note who they were.
     Pass {
-        #[cfg_attr(
-            not(any(target_arch = "x86_64", test)),
-            expect(dead_code, reason = "only fused code asks, which is for x86-64")
-        )]
         choices: Box<[ColumnId]>,
         next: Place,
     },
@@ -110,6 +107,15 @@ pub(crate) struct Program {
     pub(crate) enough: Vec<Option<u32>>,
     /// The last constant offset that is looked at.
     pub(crate) reach: usize,
+    /// For each column, the quad that it is loaded in, if any.
+    pub(crate) quads: Vec<Option<Quad>>,
+}
+
+/// Steps and their columns, before those that ask the same are merged.
+pub(crate) struct Joined {
+    pub(crate) steps: Vec<Step>,
+    pub(crate) columns: Vec<Column>,
+    pub(crate) entry: Place,
 }
 
 /// More columns than this make a block too large for the processor's caches.
@@ -118,20 +124,14 @@ const COLUMNS: usize = 1024;
 impl Program {
     /// `None` when it would need too many columns.
     pub(crate) fn new(plan: &Plan) -> Option<Self> {
-        let mut builder = Builder::new(plan.values(), plan.slots());
-        let mut steps: Vec<_> = plan.nodes().iter().map(|node| builder.step(plan, node)).collect();
-        let columns = builder.columns;
-        let entry = place(plan, plan.entry());
-        join::join(&mut steps, &columns, entry);
-        (columns.len() <= COLUMNS).then(|| Self { steps, entry, ..Self::of_columns(columns) })
-    }
-
-    /// The same with ways merged that ask the same of fields at different places, as suits those who leave no way out.
-    pub(crate) fn merged(&self) -> Self {
-        let (mut steps, mut columns) = (self.steps.clone(), self.columns.clone());
-        merge::merge(&mut steps, &mut columns, self.entry);
-        let (entry, reach) = (self.entry, self.reach);
-        Self { steps, entry, reach, ..Self::of_columns(columns) }
+        let Joined { mut steps, mut columns, mut entry } = Joined::new(plan);
+        if columns.len() > COLUMNS {
+            return None;
+        }
+        merge::merge(&mut steps, &mut columns, entry);
+        join::retain_reached(&mut steps, &mut entry);
+        let quads = quads::quads(&columns, quads::looked_at(&steps, &columns));
+        Some(Self { steps, entry, quads, ..Self::of_columns(columns) })
     }
 
     /// Columns for others to look at, and no steps.
@@ -140,6 +140,7 @@ impl Program {
             dependants: dependants(&columns),
             enough: enough(&columns),
             reach: reach(&columns) as usize,
+            quads: quads::quads(&columns, 0..columns.len()),
             columns,
             steps: Vec::new(),
             entry: 0,
@@ -154,6 +155,16 @@ impl Program {
     /// How many places there are.
     pub(crate) fn places(&self) -> usize {
         self.steps.len() + 2
+    }
+}
+
+impl Joined {
+    pub(crate) fn new(plan: &Plan) -> Self {
+        let mut builder = Builder::new(plan.values(), plan.slots());
+        let mut steps: Vec<_> = plan.nodes().iter().map(|node| builder.step(plan, node)).collect();
+        let (columns, entry) = (builder.columns, place(plan, plan.entry()));
+        join::join(&mut steps, &columns, entry);
+        Self { steps, columns, entry }
     }
 }
 

@@ -109,7 +109,10 @@ fn take(
     let of = |there: Option<&Mask>| there.map_or(active, |there| active & *there);
     match step {
         Step::Bind { slot, value, next } => places[*next] |= columns.bind(*slot, *value, active),
-        Step::Pass { .. } => unreachable!("only code is made of merged programs"),
+        Step::Pass { choices, next } => {
+            columns.pass(choices, active);
+            places[*next] |= active;
+        }
         Step::Test { operand, lookup, then, otherwise } => {
             let (lanes, there) = columns.get(*operand, chunks);
             let (holds, there) = (level.test(lookup, lanes, chunks), of(there));
@@ -117,9 +120,15 @@ fn take(
             places[*otherwise] |= there & !holds;
         }
         Step::Either { either, then, otherwise } => {
-            let [(lanes, first), (_, second)] = columns.get_both(either.operands, chunks);
+            let (lanes, lower) = columns.get(either.lower(), chunks);
             let found = level.halves(&either.constants, lanes, chunks);
-            let [holds, fails] = either.judge(lanes, found, [of(first), of(second)]);
+            let [holds, fails] = if of(lower) == active {
+                let any = found[0] | found[1];
+                [active & any, active & !any]
+            } else {
+                let [(lanes, first), (_, second)] = columns.get_both(either.operands, chunks);
+                either.judge(lanes, found, [of(first), of(second)])
+            };
             places[*then] |= holds;
             places[*otherwise] |= fails;
         }

@@ -15,7 +15,6 @@ use cranelift_assembler_x64::inst;
 use linerate_base::Descriptor;
 
 use super::pool::Pool;
-use super::quads;
 use super::registers::{
     CAPTURED, DESCRIPTORS, END, EVEN, LIMIT, LIMIT_GIVEN, MASK, MASKS, Masks, NEAR, ODD, OUT,
     REGION, SAVED, SECONDS, STACK, STARTS, TEMPORARY, TURN, UNUSED, Vectors,
@@ -24,7 +23,8 @@ use super::steps::Steps;
 use super::vectors::{self, ALL, How, Source};
 use crate::assembler::{Assembler, Condition, Label, at};
 use crate::lanes::CHUNK;
-use crate::program::{Column, Program};
+use crate::program::{Column, ColumnId, Program};
+use crate::quads::{self, Quad};
 
 /// Bytes of a descriptor, and where in it are a packet's offset, the bytes captured, and its length.
 pub(super) const DESCRIPTOR: i32 = size_of::<Descriptor>() as i32;
@@ -39,7 +39,7 @@ const _: () = assert!(DESCRIPTOR == 32 && OFFSET == 8 && CAPTURED_AT == 12);
 const ALL_DESCRIPTORS: i32 = CHUNK as i32 * DESCRIPTOR;
 
 /// Chunks between the one that is looked at and the one that begins to be loaded.
-const AHEAD: i32 = 4;
+const AHEAD: i32 = 2;
 
 /// Of longer programs most steps have no packets, and it is better to leave them out.
 const LONGEST: usize = 64;
@@ -73,9 +73,10 @@ impl Function<'_> {
         self.code.jump_if(Condition::AboveOrEqual, done);
         self.prefetch();
         self.descriptors(done);
-        let quads = quads::quads(self.program);
+        let quads: Vec<_> = quads(self.program).collect();
         let ends = self.program.columns.iter().filter_map(end_of);
-        let known = ends.chain(quads.iter().map(|first| first + quads::BYTES)).max().unwrap_or(0);
+        let known =
+            ends.chain(quads.iter().map(|quad| quad.offset + quads::BYTES)).max().unwrap_or(0);
         if known > 0 {
             let bytes = self.pool.number(&mut self.code, known);
             self.code.compare(How::AtLeast, MASK, CAPTURED, bytes, ALL);
@@ -97,7 +98,7 @@ impl Function<'_> {
         Some(())
     }
 
-    fn steps(&mut self, known: u32, quads: Vec<u32>, done: Label) -> Option<()> {
+    fn steps(&mut self, known: u32, quads: Vec<Quad>, done: Label) -> Option<()> {
         let masks = Masks::new(self.program.places());
         let vectors = Vectors::default();
         let Self { program, code, pool } = self;
@@ -175,6 +176,14 @@ impl Function<'_> {
         self.code.test_mask(MASK);
         self.code.jump_if(Condition::AboveOrEqual, done);
     }
+}
+
+/// Those that are at constant offsets.
+fn quads(program: &Program) -> impl Iterator<Item = Quad> {
+    let first = |(id, quad): (ColumnId, &Option<Quad>)| {
+        quad.filter(|quad| quad.windows[0] == Some(id) && quad.base.is_none())
+    };
+    program.quads.iter().enumerate().filter_map(first)
 }
 
 /// How many bytes a packet needs for a column at least.

@@ -47,7 +47,7 @@ impl Fused {
     /// For processors with the instructions of [`Level::fused`](crate::Level::fused). `None` where the program asks for what
     /// is not among the bytes, divides, or is long, or where the system permits no code that is made at run time.
     pub(crate) fn new(program: &Program) -> Option<Self> {
-        let code = Code::new(&assemble(&program.merged())?).ok()?;
+        let code = Code::new(&assemble(program)?).ok()?;
         Some(Self { code: Arc::new(code) })
     }
 

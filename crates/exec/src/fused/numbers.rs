@@ -47,7 +47,7 @@ impl Steps<'_> {
             return Some(register);
         }
         if base.is_none() {
-            self.quad(offset)?;
+            self.quad(column)?;
             if let Some(register) = self.vectors.find(Held::Bytes(column)) {
                 return Some(register);
             }

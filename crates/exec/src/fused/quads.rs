@@ -1,7 +1,5 @@
-//! Windows side by side: sixteen bytes of each packet are loaded at once where several windows lie in them, which does not wait
-//! for the vector of where packets begin as gathers do.
-
-use std::collections::BTreeSet;
+//! Windows side by side, loaded sixteen bytes of a packet at once, which does not wait for the vector of where packets begin as
+//! gathers do.
 
 use cranelift_assembler_x64::inst;
 
@@ -10,63 +8,18 @@ use super::registers::{DESCRIPTORS, Held, REGION, TEMPORARY};
 use super::steps::Steps;
 use super::vectors::{self, Source};
 use crate::assembler::at;
-use crate::join::entrances;
 use crate::lanes::{CHUNK, QUAD};
-use crate::program::{Column, ColumnId, Program, Step};
-
-/// Bytes of a quad.
-pub(super) const BYTES: u32 = 16;
-
-/// Where those begin that make at least two windows.
-pub(super) fn quads(program: &Program) -> Vec<u32> {
-    let mut offsets = offsets(program);
-    let mut quads = Vec::new();
-    while let Some(first) = offsets.pop_first() {
-        let is_inside = |offset: &u32| offset - first < BYTES && (offset - first).is_multiple_of(4);
-        if offsets.iter().any(is_inside) {
-            offsets.retain(|offset| !is_inside(offset));
-            quads.push(first);
-        }
-    }
-    quads
-}
-
-/// Those of the windows that steps look at, counted from the packet's beginning.
-fn offsets(program: &Program) -> BTreeSet<u32> {
-    let entrances = entrances(&program.steps, program.entry);
-    let reached = program.steps.iter().zip(entrances).filter(|(_, entrances)| *entrances > 0);
-    let mut columns: Vec<_> = reached.flat_map(|(step, _)| step_columns(step)).collect();
-    let (mut offsets, mut seen) = (BTreeSet::new(), BTreeSet::new());
-    while let Some(column) = columns.pop() {
-        if !seen.insert(column) {
-            continue;
-        }
-        if let Column::Window { base: None, offset } = program.columns[column] {
-            offsets.insert(offset);
-        }
-        let operands = program.columns[column].operands();
-        columns.extend(operands.flat_map(|operand| [operand.lanes, operand.present]));
-    }
-    offsets
-}
-
-fn step_columns(step: &Step) -> Vec<ColumnId> {
-    match step {
-        Step::Test { operand, .. } => vec![operand.lanes],
-        Step::Either { either, .. } => either.operands.map(|operand| operand.lanes).into(),
-        Step::Compare { left, right, .. } => vec![left.lanes, right.lanes],
-        Step::Bind { value, .. } => vec![value.lanes],
-        Step::Pass { choices, .. } => choices.to_vec(),
-    }
-}
+use crate::program::ColumnId;
+use crate::quads::Quad;
 
 impl Steps<'_> {
     /// Loads the quad that a window is in, if it is in any.
-    pub(super) fn quad(&mut self, offset: u32) -> Option<()> {
-        let is_inside = |first: &u32| {
-            offset >= *first && offset - first < BYTES && (offset - first).is_multiple_of(4)
+    pub(super) fn quad(&mut self, window: ColumnId) -> Option<()> {
+        let has_it = |quad: &&Quad| quad.windows.contains(&Some(window));
+        let Some(Quad { offset: first, windows, .. }) = self.quads.iter().find(has_it).copied()
+        else {
+            return Some(());
         };
-        let Some(first) = self.quads.iter().copied().find(is_inside) else { return Some(()) };
         let rows =
             [self.row(first, 0)?, self.row(first, 1)?, self.row(first, 2)?, self.row(first, 3)?];
         let [a, b, c, d] = rows;
@@ -78,14 +31,10 @@ impl Steps<'_> {
             self.interleaved(vectors::INTERLEAVE_HIGH, c, d)?,
         ];
         rows.into_iter().for_each(|row| self.vectors.release(row));
-        for (window, offset) in (first..).step_by(4).take(QUAD).enumerate() {
-            let wanted = Column::Window { base: None, offset };
-            let Some(column) = self.program.columns.iter().position(|other| *other == wanted)
-            else {
-                continue;
-            };
-            let half = [vectors::INTERLEAVE_LOW_64, vectors::INTERLEAVE_HIGH_64][window % 2];
-            let [one, other] = [pairs[window / 2 * 2], pairs[window / 2 * 2 + 1]];
+        for (word, window) in windows.into_iter().enumerate() {
+            let Some(column) = window else { continue };
+            let half = [vectors::INTERLEAVE_LOW_64, vectors::INTERLEAVE_HIGH_64][word % 2];
+            let [one, other] = [pairs[word / 2 * 2], pairs[word / 2 * 2 + 1]];
             let bytes = self.interleaved(half, one, other)?;
             self.vectors.hold(bytes, Held::Bytes(column));
             self.vectors.release(bytes);

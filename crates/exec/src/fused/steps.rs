@@ -9,6 +9,7 @@ use super::registers::{CAPTURED, Held, MASK, Masks, OUT, PASSED, STACK, Spot, TE
 use super::vectors::{self, ALL, How, Source};
 use crate::assembler::{Assembler, Label, Memory, at};
 use crate::program::{Column, ColumnId, Place, Program, Step, most};
+use crate::quads::Quad;
 
 /// The steps for one chunk.
 pub(super) struct Steps<'a> {
@@ -20,7 +21,7 @@ pub(super) struct Steps<'a> {
     pub(super) masks: Masks,
     pub(super) vectors: Vectors,
     /// Where sixteen bytes are loaded at once, which all packets have.
-    pub(super) quads: Vec<u32>,
+    pub(super) quads: Vec<Quad>,
     /// Where chunks end the function that have to go packet by packet.
     pub(super) done: Label,
 }
