@@ -58,7 +58,9 @@ unsafe extern "C-unwind" {
 /// `PTHREAD_CANCEL_DISABLE` of `pthread.h`.
 const CANCEL_DISABLE: c_int = 1;
 
-/// What `body` gives, or `fault` where it panics: nothing may unwind into a C program.
+/// What `body` gives, or `fault` where it panics: nothing may unwind into a C program. It is a part of its caller: after a
+/// system call the processor guesses each return wrong, as the kernel's own have taken the place of those it knew.
+#[inline(always)]
 pub(crate) fn caught<T>(fault: T, body: impl FnOnce() -> T) -> T {
     catch_unwind(AssertUnwindSafe(body)).unwrap_or(fault)
 }

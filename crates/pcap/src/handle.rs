@@ -160,6 +160,7 @@ pub(crate) unsafe fn inner<'a>(handle: *mut Handle) -> Option<&'a mut Inner> {
 
 impl Inner {
     /// Keeps what went wrong.
+    #[cold]
     pub(crate) fn fail(&mut self, text: &str) {
         self.message = pointer::message(text);
     }

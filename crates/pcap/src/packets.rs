@@ -9,12 +9,18 @@ use std::time::Duration;
 use std::{ptr, slice};
 
 use linerate::base::{Batch, Descriptor, Interface, Matches, Source};
+use linerate::sys::prefetch;
 
 use crate::abi::{ERROR, ERROR_BREAK, ERROR_NOT_ACTIVATED, Handler, PacketHeader, PcapStat};
 use crate::entry::entry;
 use crate::handle::{self, Handle, Inner, Kind, Precision};
 use crate::pointer;
 use crate::winpcap::dump::BEING_DUMPED;
+
+/// So many packets ahead of the one that is given out the first bytes are fetched, in cache lines.
+const AHEAD: usize = 8;
+const FETCHED: usize = 256;
+const LINE: usize = 64;
 
 /// Packets that a source has lent, which lie in its memory until it is asked for more.
 pub(crate) struct Lent {
@@ -58,8 +64,18 @@ impl Lent {
     fn next(&mut self) -> Option<(Descriptor, *const u8)> {
         let at = self.next_kept()?;
         self.at = at + 1;
+        self.fetch(at + AHEAD);
         let packet = self.descriptors[at];
         Some((packet, self.region.wrapping_add(packet.offset as usize)))
+    }
+
+    /// Has the first lines of a packet come from the core that has read or captured it, which would be waited for one by one.
+    fn fetch(&self, at: usize) {
+        let Some(packet) = self.descriptors.get(at) else { return };
+        let first = self.region.wrapping_add(packet.offset as usize);
+        // SAFETY: packets lie in the region, which is the source's until it is asked for more.
+        let bytes = unsafe { slice::from_raw_parts(first, packet.captured as usize) };
+        (0..bytes.len().min(FETCHED)).step_by(LINE).for_each(|line| prefetch::read(bytes, line));
     }
 
     /// Whether there is one.

@@ -34,7 +34,7 @@ use thread::{FileReader, Message, Reading};
 /// before the end, its threads end with their next batch.
 pub struct FileSource {
     way: Way,
-    /// So many read it, if that is possible; `None`: one, in order.
+    /// So many read it beside the caller's, if that is possible; `None`: one, in order.
     threads: Option<usize>,
     /// What lanes have read last.
     segment: Option<Segment>,

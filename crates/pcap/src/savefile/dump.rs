@@ -9,7 +9,7 @@ use linerate::base::LinkType;
 use super::header::{self, SIZE};
 use super::stream::{self, Owned};
 use crate::abi::{Dumper, ERROR, PacketHeader};
-use crate::entry::entry;
+use crate::entry::{entry, uncancelled};
 use crate::handle::{self, Handle, Inner};
 use crate::names::datalink::dlt;
 use crate::pointer;
@@ -146,13 +146,14 @@ entry! {
 
     /// Writes a packet; a callback for `pcap_loop`. After an error nothing more is written; `pcap_dump_flush` and
     /// `ferror` tell of it.
-    fn pcap_dump(dumper: *mut u8, packet: *const PacketHeader, data: *const u8) -> (), () => {
+    fn pcap_dump(dumper: *mut u8, packet: *const PacketHeader, data: *const u8) -> (), () => quick {
         let (file, Some(packet)) = (dumper.cast::<FILE>(), packet.as_ref()) else { return };
-        if file.is_null() || libc::ferror(file) != 0 {
+        if file.is_null() {
             return;
         }
-        if write(file, &record(packet)) {
-            write(file, pointer::values(data, packet.caplen as usize));
+        let (record, data) = (record(packet), pointer::values(data, packet.caplen as usize));
+        if !stream::put(file, &record, data) {
+            uncancelled(|| write(file, &record) && write(file, data));
         }
     }
 

@@ -14,15 +14,24 @@ const BUFFER: usize = 256 << 10;
 unsafe extern "C" {
     static stdin: *mut FILE;
     static stdout: *mut FILE;
+    fn flockfile(file: *mut FILE);
+    fn funlockfile(file: *mut FILE);
 }
 
-/// The beginning of `struct _IO_FILE`, which C's library has as macros read it (`bits/types/struct_FILE.h`, glibc 2).
+/// The beginning of `struct _IO_FILE`, which C's library has as macros use it (`bits/types/struct_FILE.h`, glibc 2).
 #[repr(C)]
-struct Ahead {
+struct Head {
     flags: c_int,
     read_at: *const c_char,
     read_end: *const c_char,
+    read_base: *const c_char,
+    write_base: *const c_char,
+    write_at: *mut u8,
+    write_end: *mut u8,
 }
+
+/// In its flags: something could not be read or written (`_IO_ERR_SEEN`).
+const ERR_SEEN: c_int = 0x20;
 
 /// The standard input.
 pub(crate) fn standard_input() -> *mut FILE {
@@ -59,6 +68,31 @@ pub(crate) fn last_error() -> String {
     text.split(" (os error").next().unwrap_or_default().to_owned()
 }
 
+/// Puts two pieces into a stream's buffer if both have room there, as putc_unlocked(3) does with bytes: then nothing is
+/// waited for. Of a stream that had an error they are dropped. False where they have to be written.
+///
+/// # Safety
+/// The stream is open.
+#[inline]
+pub(crate) unsafe fn put(file: *mut FILE, first: &[u8], second: &[u8]) -> bool {
+    let length = first.len() + second.len();
+    // SAFETY: every stream of glibc begins so. While it is locked nobody else uses it, and what is between its pointers for
+    // writing is its buffer's; of a stream that is not written to, or by lines, there is nothing between them.
+    unsafe {
+        flockfile(file);
+        let head = &mut *file.cast::<Head>();
+        let has_failed = head.flags & ERR_SEEN != 0;
+        let has_room = head.write_end.addr().saturating_sub(head.write_at.addr()) >= length;
+        if has_room && !has_failed {
+            ptr::copy_nonoverlapping(first.as_ptr(), head.write_at, first.len());
+            ptr::copy_nonoverlapping(second.as_ptr(), head.write_at.add(first.len()), second.len());
+            head.write_at = head.write_at.add(length);
+        }
+        funlockfile(file);
+        has_room || has_failed
+    }
+}
+
 /// A stream that is ours to close.
 pub(crate) struct Owned(pub(crate) *mut FILE);
 
@@ -89,7 +123,7 @@ impl Feed {
 
     /// Bytes in the stream's buffer.
     fn ahead(&self) -> usize {
-        let at = self.file.cast::<Ahead>();
+        let at = self.file.cast::<Head>();
         // SAFETY: every stream of glibc begins so; both pointers are into its buffer, or null.
         unsafe { (*at).read_end.addr().saturating_sub((*at).read_at.addr()) }
     }

@@ -3,12 +3,25 @@
 use std::ffi::{c_int, c_void};
 
 use crate::abi::ERROR;
-use crate::entry::entry;
-use crate::handle::{self, Handle, Inner};
+use crate::entry::{entry, uncancelled};
+use crate::handle::{self, Handle, Inner, Kind};
 use crate::pointer;
 
 /// Sends a frame: 0 or an error.
+#[inline(always)]
 fn inject(inner: &mut Inner, frame: &[u8]) -> c_int {
+    // Whether frames can be sent was found out with the first one.
+    if let Kind::Live(live) = &mut inner.kind
+        && live.sending.inject_at_once(frame)
+    {
+        return 0;
+    }
+    uncancelled(|| inject_with_patience(inner, frame))
+}
+
+/// The same where it takes time, or cannot be.
+#[cold]
+fn inject_with_patience(inner: &mut Inner, frame: &[u8]) -> c_int {
     let sent = match inner.sender() {
         Ok(live) => live.sending.inject(&live.config, frame),
         Err(text) => {

@@ -6,11 +6,10 @@
 pub mod inject;
 pub mod queue;
 
-use linerate::base::{Error, ErrorKind, LinkType, Result, Sink, SinkStats};
+use linerate::base::{Error, ErrorKind, LinkType, Result, Sink};
 use linerate::capture::{self, ANY};
 use linerate::transmit::sink::{self, Config, FrameSender, Offloads};
 
-use crate::entry::uncancelled;
 use crate::handle::{Inner, Kind};
 use crate::live::source::Live;
 
@@ -18,9 +17,16 @@ use crate::live::source::Live;
 #[derive(Default)]
 pub(crate) struct Sending {
     single: Option<FrameSender>,
-    paced: Option<Box<dyn Sink + Send>>,
-    fast: Option<Box<dyn Sink + Send>>,
+    paced: Option<Opened>,
+    fast: Option<Opened>,
     sent: u64,
+    refused: u64,
+}
+
+/// A sink for frames of so many bytes at most.
+struct Opened {
+    sink: Box<dyn Sink + Send>,
+    room: usize,
 }
 
 /// Who sends.
@@ -38,64 +44,73 @@ impl Sending {
         self.sent
     }
 
-    /// Sends a frame. When this returns it has left, as far as the system tells.
-    fn inject(&mut self, capture: &capture::Config, frame: &[u8]) -> Result<()> {
-        let is_sent = self.single.as_ref().is_some_and(|sender| sender.try_send(frame));
-        if !is_sent {
-            uncancelled(|| self.inject_with_patience(capture, frame))?;
-        }
-        self.sent += 1;
-        Ok(())
+    /// Sends a frame if that goes at once, as it does for all but the first; false where [`inject`](Self::inject) has to.
+    #[inline]
+    pub(crate) fn inject_at_once(&mut self, frame: &[u8]) -> bool {
+        let is_sent = self.single.as_mut().is_some_and(|sender| sender.try_send(frame));
+        self.sent += u64::from(is_sent);
+        is_sent
     }
 
-    fn inject_with_patience(&mut self, capture: &capture::Config, frame: &[u8]) -> Result<()> {
+    /// Sends a frame, with patience. When this returns it has left, as far as the system tells.
+    fn inject(&mut self, capture: &capture::Config, frame: &[u8]) -> Result<()> {
         let sender = match self.single.take() {
             Some(sender) => sender,
             None => FrameSender::open(&capture.interface, capture.unseen_mark)?,
         };
-        self.single.insert(sender).send(frame)
+        self.single.insert(sender).send(frame)?;
+        self.sent += 1;
+        Ok(())
     }
 
-    /// The sink for a way out of what a capture is on, for frames of so many bytes at most. The capture does not see what
-    /// is sent, but by a program in the kernel, which no capture sees.
-    fn by(
+    /// Has `send` send frames of up to `room` bytes, or more where the sink has it, out of what a capture is on. A sink whose
+    /// room turns out too small makes way for one with room for `longest`. The capture does not see what is sent, but by a
+    /// program in the kernel, which no capture sees.
+    fn through(
         &mut self,
         way: Way,
         capture: &capture::Config,
-        longest: usize,
-    ) -> Result<&mut (dyn Sink + Send)> {
+        (room, longest): (usize, usize),
+        send: impl FnOnce(&mut dyn Sink, usize) -> Result<()>,
+    ) -> Result<()> {
         let place = match way {
             Way::Paced => &mut self.paced,
             Way::Fast => &mut self.fast,
         };
-        if place.is_none() {
-            *place = Some(open(way, capture, longest)?);
+        if place.as_ref().is_none_or(|opened| opened.room < room) {
+            // Two programs would want the same core.
+            let room = if place.take().is_some() { longest } else { room };
+            *place = Some(open(way, capture, room)?);
         }
-        Ok(&mut **place.as_mut().expect("it was put there above"))
+        let Opened { sink, room } = place.as_mut().expect("it was put there above");
+        let before = sink.stats();
+        let passed = send(&mut **sink, *room);
+        let after = sink.stats();
+        self.sent += after.sent - before.sent;
+        self.refused += after.refused - before.refused;
+        passed
     }
 }
 
 /// Bytes of memory for packets that wait.
 const WAITING: usize = 8 << 20;
 
-fn open(way: Way, capture: &capture::Config, longest: usize) -> Result<Box<dyn Sink + Send>> {
+fn open(way: Way, capture: &capture::Config, room: usize) -> Result<Opened> {
     let config = Config {
         interface: capture.interface.clone(),
         backend: None,
         queue: 0,
         offloads: Offloads::default(),
         alike: None,
-        slots: (WAITING / longest).clamp(64, 512),
-        longest,
+        slots: (WAITING / room).clamp(64, 512),
+        longest: room,
         mark: capture.unseen_mark,
     };
-    let open = if way == Way::Fast { sink::open_fast } else { sink::open };
-    Ok(open(&config)?.sink)
-}
-
-/// What became of packets between two readings.
-fn since(now: SinkStats, before: SinkStats) -> (u64, u64) {
-    (now.sent - before.sent, now.refused - before.refused)
+    let open = match way {
+        Way::Fast => sink::open_fast,
+        Way::Paced => sink::open,
+    };
+    Ok(Opened { sink: open(&config)?.sink, room })
 }
 
 impl Inner {

@@ -12,7 +12,7 @@ use linerate::base::{
 use linerate::transmit::Outlet;
 use linerate::transmit::replay::{Frames, Plan, Replayer, Speed, Timing};
 
-use super::{Way, no_room, since};
+use super::{Way, no_room};
 use crate::abi::{ERROR, PacketHeader, SendQueue};
 use crate::entry::entry;
 use crate::handle::{self, Handle, Inner, Precision};
@@ -25,6 +25,9 @@ const HEADER: usize = size_of::<PacketHeader>();
 /// The most packets that are handed over together, and how long to wait for room before asking again.
 const BATCH: usize = 64;
 const PAUSE: Duration = Duration::from_micros(20);
+
+/// Bytes of the shortest frames of Ethernet, without the check sequence.
+const LEAST: usize = 60;
 
 /// From so many packets on a program in the kernel sends them, which takes a while to begin.
 const MANY: usize = 1 << 14;
@@ -135,27 +138,22 @@ fn transmit(
     pace: Option<Precision>,
     stop: &dyn Fn() -> bool,
 ) -> (usize, Result<()>) {
-    let longest = match Outlet::find(&live.config.interface) {
-        Ok(outlet) => outlet.longest(),
+    let frames = match Outlet::find(&live.config.interface) {
+        Ok(outlet) => Frames { longest: outlet.longest(), ..Frames::default() },
         Err(error) => return (0, Err(error)),
     };
-    let frames = Frames { longest, ..Frames::default() };
-    let is_long = pace.is_none() && Walk(bytes).nth(MANY - 1).is_some();
-    let way = if is_long { Way::Fast } else { Way::Paced };
-    let sink = match live.sending.by(way, &live.config, frames.slot()) {
-        Ok(sink) => sink,
-        Err(error) => return (0, Err(error)),
-    };
-    let before = sink.stats();
+    let before = (live.sending.sent, live.sending.refused);
     let (whole, passed) = match pace {
-        None => pour(sink, bytes, longest, stop),
+        None => pour(live, bytes, &frames, stop),
         Some(precision) => {
-            let passed = play(frames, sink, &mut Packets::of(bytes, precision), stop);
+            let room = (frames.slot(), frames.slot());
+            let passed = live.sending.through(Way::Paced, &live.config, room, |sink, _| {
+                play(frames, sink, &mut Packets::of(bytes, precision), stop)
+            });
             (Walk(bytes).total(), passed)
         }
     };
-    let (sent, refused) = since(sink.stats(), before);
-    live.sending.sent += sent;
+    let (sent, refused) = (live.sending.sent - before.0, live.sending.refused - before.1);
     let interface = &live.config.interface;
     let result = match passed {
         Ok(()) if refused > 0 => Err(no_room(interface)),
@@ -185,41 +183,75 @@ fn play(
     played.map(drop).and(flushed)
 }
 
-/// Sends packets of up to `longest` bytes as fast as can be; says how many there are in the queue.
+/// Sends packets as fast as can be; says how many there are in the queue.
 fn pour(
-    sink: &mut dyn Sink,
+    live: &mut Live,
     bytes: &[u8],
-    longest: usize,
+    frames: &Frames,
     stop: &dyn Fn() -> bool,
 ) -> (Total, Result<()>) {
     let (mut walk, mut total) = (Walk(bytes), Total::default());
     let poured = loop {
-        match fill(sink, &mut walk, longest, &mut total) {
-            Ok(true) if !stop() => {}
-            poured => break poured.and_then(|_| sink.flush(&mut || stop())),
+        let (way, room) = way_out(walk.clone(), frames);
+        let room = (room, frames.slot());
+        let poured = live.sending.through(way, &live.config, room, |sink, room| {
+            let limits = Limits { room, longest: frames.longest };
+            while fill(sink, &mut walk, &limits, &mut total)? && !stop() {}
+            sink.flush(&mut || stop())
+        });
+        if poured.is_err() || stop() || walk.clone().next().is_none() {
+            break poured;
         }
     };
     walk.for_each(|(_, frame)| total.add(frame));
     (total, poured)
 }
 
-/// Hands over the next packets, if there is room, and adds them up; false where there are none any more.
+/// Bytes of the frames that a sink gets.
+struct Limits {
+    /// Of those that it has room for.
+    room: usize,
+    /// Of those that the device takes; what is longer is not sent.
+    longest: usize,
+}
+
+/// How the next packets are sent, and how much room they need. A program in the kernel is quicker with frames that are as
+/// long as its room.
+fn way_out(walk: Walk<'_>, frames: &Frames) -> (Way, usize) {
+    let lengths: Vec<_> = walk.map(|(_, frame)| frame.len()).take(MANY).collect();
+    if lengths.len() < MANY {
+        return (Way::Paced, frames.slot());
+    }
+    let sent = lengths.into_iter().filter(|length| *length <= frames.longest);
+    (Way::Fast, sent.max().unwrap_or_default().max(LEAST))
+}
+
+/// Hands over the next packets, if there is room, and adds them up; false where there are none any more, or none that the
+/// sink has room for.
 fn fill(
     sink: &mut dyn Sink,
     walk: &mut Walk<'_>,
-    longest: usize,
+    limits: &Limits,
     total: &mut Total,
 ) -> Result<bool> {
     let mut slots = sink.acquire(BATCH)?;
-    let room = slots.room();
-    if room == 0 {
+    let mut left = slots.room();
+    if left == 0 {
         thread::sleep(PAUSE);
         return Ok(true);
     }
     let before = total.packets;
-    for (_, frame) in walk.take(room) {
+    while left > 0 {
+        let mut next = walk.clone();
+        let Some((_, frame)) = next.next() else { break };
+        let is_sent = frame.len() <= limits.longest;
+        if is_sent && frame.len() > limits.room {
+            break;
+        }
+        *walk = next;
         total.add(frame);
-        if frame.len() <= longest {
+        left -= 1;
+        if is_sent {
             slots.push(|slot| {
                 slot[..frame.len()].copy_from_slice(frame);
                 frame.len()

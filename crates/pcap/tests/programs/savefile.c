@@ -50,6 +50,38 @@ static void write_file(const char *path)
 	pcap_close(handle);
 }
 
+/* Writes packets into streams that the program has opened, buffered in each way, and something of its own in between. */
+static void write_streams(const char *path)
+{
+	static const struct { int mode; size_t size; } ways[] = {
+		{ _IOFBF, 1 << 16 }, { _IOFBF, 256 }, { _IOLBF, 256 }, { _IONBF, 0 },
+	};
+	pcap_t *handle = pcap_open_dead(DLT_RAW, 65535);
+	for (int way = 0; way < 4; way++) {
+		FILE *file = fopen(path, "w+b");
+		setvbuf(file, NULL, ways[way].mode, ways[way].size);
+		pcap_dumper_t *dumper = pcap_dump_fopen(handle, file);
+		dump(dumper, 0, 40);
+		fputs("own\n", file);
+		dump(dumper, 2, 7);
+		printf("at %ld", pcap_dump_ftell(dumper));
+		rewind(file);
+		unsigned long sum = 0, count = 0;
+		for (int c; (c = getc(file)) != EOF; count++)
+			sum = sum * 31 + c;
+		fseek(file, 0, SEEK_END);
+		dump(dumper, 1, 1);
+		printf(", %lu bytes, %lx, then %ld, error %d\n", count, sum, pcap_dump_ftell(dumper), pcap_dump_flush(dumper));
+		pcap_dump_close(dumper);
+	}
+	FILE *full = fopen("/dev/full", "wb");
+	pcap_dumper_t *dumper = pcap_dump_fopen(handle, full);
+	dump(dumper, 0, 40);
+	printf("full: %d\n", pcap_dump_flush(dumper));
+	fclose(full);
+	pcap_close(handle);
+}
+
 static void read_by_loop(const char *path)
 {
 	pcap_t *handle = pcap_open_offline(path, errors);
@@ -132,5 +164,6 @@ int main(int argc, char **argv)
 	read_one_by_one(argv[1], "len > 1002");
 	break_off(argv[1]);
 	faults(argv[1]);
+	write_streams(argv[1]);
 	return 0;
 }

@@ -74,6 +74,21 @@ static void drain(void)
 		waits = pcap_next_ex(capture, &header, &data) == 1 ? 0 : waits + 1;
 }
 
+/* Sends a queue in which long frames follow many short ones; 40,010 in all. */
+static void grown(void)
+{
+	static const u_char frame[1000] = "\2\0\0\0\0\x99\2\0\0\0\0\x98\x88\xb5";
+	struct pcap_send_queue *queue = pcap_sendqueue_alloc(8 << 20);
+	for (int i = 0; i < 40010; i++) {
+		u_int size = i % 20010 < 20000 ? SIZE : 500 + i % 500;
+		struct pcap_pkthdr header = { .caplen = size, .len = size };
+		EXPECT(pcap_sendqueue_queue(queue, &header, frame) == 0);
+	}
+	EXPECT(pcap_sendqueue_transmit(sender, queue, 0) == queue->len);
+	pcap_sendqueue_destroy(queue);
+	drain();
+}
+
 static void queues(void)
 {
 	struct pcap_send_queue *queue = queue_of(100, 1000);
@@ -93,6 +108,8 @@ static void queues(void)
 	drain();
 	EXPECT(pcap_stats_ex(sender, NULL)->ps_sent == 20299);
 	pcap_sendqueue_destroy(queue);
+	grown();
+	EXPECT(pcap_stats_ex(sender, NULL)->ps_sent == 60309);
 	pcap_sendqueue_destroy(NULL);
 	pcap_t *dead = pcap_open_dead(DLT_EN10MB, 100);
 	queue = queue_of(1, 0);

@@ -18,13 +18,24 @@ use crate::bench::runner::{Subject, measure, seconds};
 /// Bytes of a file with few packets.
 const SHORT: u64 = 10_000;
 
-/// `tcpdump -r` of 1 GB with a filter that keeps half of the packets, to `/dev/null`.
+/// Filters, and how many of the packets they keep: one of 256, every second, and all but one of 256.
+const FILTERS: [(&str, &str); 3] = [
+    ("few", "dst net 10.0.1.0/24"),
+    ("half", "tcp port 80"),
+    ("most", "tcp and not dst net 10.0.1.0/24"),
+];
+
+/// `tcpdump -r` of 1 GB with a filter, to `/dev/null`.
 pub(super) fn savefile(args: &BenchArgs, libraries: &Libraries) -> Result<Vec<Row>> {
     let bytes: u64 = if args.quick { 100_000_000 } else { 1_000_000_000 };
     let file = tempfile::NamedTempFile::new()?;
     write(file.as_file(), MIXED, bytes)?;
-    let case = format!("read {} MB, a filter, to /dev/null", bytes / 1_000_000);
-    timed(args, libraries, &case, &["tcp port 80"], file.path(), 1.0, "s")
+    let mut rows = Vec::new();
+    for (share, filter) in FILTERS {
+        let case = format!("read {} MB, a filter that keeps {share}", bytes / 1_000_000);
+        rows.extend(timed(args, libraries, &case, &[filter], file.path(), 1.0, "s")?);
+    }
+    Ok(rows)
 }
 
 /// `tcpdump -r` of few packets with a filter of many hosts.
