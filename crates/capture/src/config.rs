@@ -53,10 +53,10 @@ pub struct Config {
     /// interfaces that do nothing but capture, as at a mirror port.
     pub exclusive: bool,
     /// Do what would cut the host off from its network, such as `exclusive`, or AF_XDP without a filter, on an
-    /// interface with addresses of the host's own, or owning one of these.
+    /// interface with addresses of the host's own, or owning one of these, or ports of one that the host needs.
     pub force: bool,
-    /// Addresses that are the application's: packets to them are captured, where the filter keeps them, and
-    /// the host does not get them; those that ask for their hardware address are answered. No other
+    /// Addresses, and ports, that are the application's: packets to them are captured, where the filter keeps them, and
+    /// the host does not get them; those that ask for an address' hardware address are answered. No other
     /// packet is captured. By the taps only.
     pub owned: Option<Owned>,
     /// Have the driver look for packets in the consumer's time, which then never sleeps: a core is spent, and

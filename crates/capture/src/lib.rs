@@ -5,7 +5,7 @@
 //! gives the packets of a savefile. [`Filtered`] filters any source in user space. [`interfaces()`] and
 //! [`link_types`] tell what there is to capture, a [`Prober`] by which back ends; [`Interrupt`] ends a wait from outside.
 //!
-//! [`Owned`] is a set of addresses that are the application's, and not the host's.
+//! [`Owned`] is a set of addresses, and of ports, that are the application's, and not the host's.
 //!
 //! [`Meter`] only counts, in the kernel, without any packet leaving it.
 //!

@@ -128,6 +128,11 @@ impl Outlet {
         14 + self.interface.mtu as usize
     }
 
+    /// True for an address that the host has on it.
+    pub fn has(&self, address: IpAddr) -> bool {
+        self.addresses().any(|own| own == address)
+    }
+
     fn addresses(&self) -> impl Iterator<Item = IpAddr> + '_ {
         self.interface.addresses.iter().map(|address| address.ip)
     }

@@ -13,6 +13,7 @@ use super::program::Producers;
 use crate::card;
 use crate::live::place::{Place, snaplen};
 use crate::open::RECEIVED_ONLY;
+use crate::own::ports;
 use crate::{Backend, Capture, Config, Directions, Owned};
 
 /// Opens `count` sources that share the packets of one tap at the traffic-control hooks: ring i goes to
@@ -182,12 +183,15 @@ impl<'a> Setup<'a> {
             let advice = format!("keep {QUESTION} bytes of a packet at least");
             return Err(self.invalid("questions for owned addresses must be seen whole", &advice));
         }
-        if self.config.force { Ok(()) } else { self.check_not_owned(owned) }
+        if self.config.force { Ok(()) } else { self.check_spared(owned) }
     }
 
-    /// The host could not be reached by an address that is taken from it.
-    fn check_not_owned(&self, owned: &Owned) -> Result<()> {
+    /// The host could not be reached by an address that is taken from it, nor use its ports.
+    fn check_spared(&self, owned: &Owned) -> Result<()> {
         for address in &self.device.addresses {
+            if let Some(ports) = owned.ports(address.ip)? {
+                ports::check(address.ip, &ports)?;
+            }
             if owned.contains(address.ip)? {
                 let asked = format!("own addresses on {}", self.device.name);
                 let answered = format!("{} is the host's own there", address.ip);

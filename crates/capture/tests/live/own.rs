@@ -53,7 +53,10 @@ fn stack(host: &Host) -> [u64; 5] {
 
 /// Sends a datagram through the host's stack, which resolves the address first.
 fn send_datagram(from: &Host, to: impl Into<IpAddr>) {
-    let to = SocketAddr::new(to.into(), 9);
+    send_datagram_to(from, SocketAddr::new(to.into(), 9));
+}
+
+fn send_datagram_to(from: &Host, to: SocketAddr) {
     let any = if to.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
     from.run(|| UdpSocket::bind(any).unwrap().send_to(b"hello", to)).unwrap();
 }
@@ -126,6 +129,42 @@ fn the_set_changes_while_packets_flow() {
     }
 }
 
+#[test]
+fn ports_reach_the_application_and_the_rest_the_host() {
+    if !need::root() || !need::program("ping", "iputils-ping") {
+        return;
+    }
+    for backend in TAPS {
+        let lab = Lab::plan().host("a").host("b").without_offloads().build().unwrap();
+        let (a, b) = (lab.host("a"), lab.host("b"));
+        let addresses: [IpAddr; 2] = [b.ipv4().into(), b.ipv6().into()];
+        let set = owned(&[]);
+        for address in addresses {
+            set.insert_ports(address, 62_000..=62_009).unwrap();
+        }
+        let mut capture = open_on(b, &owning(b, backend, &set));
+        for address in addresses {
+            let socket = b.run(|| UdpSocket::bind((address, 61_999))).unwrap();
+            send_datagram_to(a, (address, 61_999).into());
+            assert_eq!(socket.recv(&mut [0; 10]).unwrap(), 5);
+            let before = stack(b);
+            send_datagram_to(a, (address, 62_009).into());
+            while !fetch(&mut capture.source, 1).iter().any(is_datagram) {}
+            assert_eq!(stack(b)[1..], before[1..], "{backend}: the host knows nothing of it");
+            let mut ping = a.command("ping");
+            let ping = ping.args(["-c", "1", "-w", "20", &address.to_string()]).output().unwrap();
+            assert!(ping.status.success(), "{backend}: the host answers");
+            let is_ping = |packet: &Packet| {
+                let (at, kind) = if address.is_ipv4() { (34, 8) } else { (54, 128) };
+                packet.data.len() > at && packet.data[at] == kind
+            };
+            while !fetch(&mut capture.source, 1).iter().any(is_ping) {}
+        }
+        let (rest, _) = finish(&mut capture.source);
+        assert!(!rest.iter().any(is_datagram), "{backend}");
+    }
+}
+
 /// A request for 10.0.0.`last`.
 fn request(last: u8) -> Vec<u8> {
     let asker = [2, 0, 0, 0, 0, 1];
@@ -186,6 +225,15 @@ fn what_would_harm_the_host_or_cannot_be_done_is_refused() {
     let capture = open_on(b, &Config { force: true, backend: None, ..config });
     assert_eq!((capture.backend, capture.notes.len()), (Backend::Tap, 0));
     let config = owning(b, Backend::TapXdp, &owned(&["10.0.0.77"]));
+    let ports = |first: u16, last| {
+        let set = owned(&[]);
+        set.insert_ports(b.ipv4().into(), first..=last).unwrap();
+        owning(b, Backend::Tap, &set)
+    };
+    refused(ports(60_999, 61_000), ErrorKind::Busy, "it chooses from 32768-60999");
+    let _socket = b.run(|| UdpSocket::bind(("0.0.0.0", 62_000))).unwrap();
+    refused(ports(61_000, 62_000), ErrorKind::Busy, "a socket of UDP has port 62000");
+    b.run(|| open(&Config { force: true, ..ports(61_000, 62_000) }).map(drop)).unwrap();
     refused(Config { snaplen: 93, ..config.clone() }, ErrorKind::Invalid, "94 bytes");
     refused(Config { exclusive: true, ..config.clone() }, ErrorKind::Invalid, "exclude each other");
     refused(Config { direction: Directions::Out, ..config }, ErrorKind::Invalid, "direction");

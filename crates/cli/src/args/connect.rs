@@ -7,7 +7,8 @@ use crate::units;
 
 /// Open connections to many addresses and ports, send a request on each, and keep what is answered.
 ///
-/// The connections are those of a TCP of our own, from an address that is not the host's: its stack sees nothing of them.
+/// The connections are those of a TCP of our own, from ports that are not the host's meanwhile, or from an address that is not: its
+/// stack sees nothing of them.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ConnectArgs {
@@ -102,23 +103,26 @@ pub(crate) enum VisitFieldArg {
 
 const EXAMPLES: &str = "\
 Examples:
-  linerate connect -i veth0 --own 10.0.0.99 -p 80 --request http --allow-reserved 10.64.0.0/16
+  linerate connect -i veth0 -p 80 --request http --allow-reserved 10.64.0.0/16
                                   what web servers say, in a network of your own
   linerate connect -i veth0 --own 10.0.0.99 -p 443 --request tls:example.com --format json \\
       --allow-reserved 10.64.0.0/16
-                                  which TLS they speak
-  linerate connect -i veth0 --own 10.0.0.99 -p 80 --request http --output-filter 'data ~ nginx' \\
+                                  which TLS they speak, from a free address of the network
+  linerate connect -i veth0 -p 80 --request http --output-filter 'data ~ nginx' \\
       --allow-reserved 10.64.0.0/16
                                   who is nginx
-  linerate connect -i veth0 --own 10.0.0.99 -p 6346 --request gnutella --follow \\
+  linerate connect -i veth0 -p 6346 --request gnutella --follow \\
       --allow-reserved 10.64.0.1
                                   a peer-to-peer network, from one peer on
-  linerate connect -i veth0 --own 10.0.0.99 -p 22,25 -f list.txt --per-host 1 --per-network 4 \\
+  linerate connect -i veth0 -p 22,25 -f list.txt --per-host 1 --per-network 4 \\
       --close fin                 what servers say that speak first, gently
-  linerate connect -i veth0 --own 10.0.0.99 -p 80 -f list.txt --seed 7 --shard 1/4 \\
+  linerate connect -i veth0 -p 80 -f list.txt --seed 7 --shard 1/4 \\
       -o 1.parquet --metadata 1.json
                                   a quarter of a list; the same with --resume goes on
 
+Without --own the connections are from --source-ports of the host's address, which the host does not
+get meanwhile: ports that it uses, or chooses from for connections of its own
+(ip_local_port_range, but for ip_local_reserved_ports), are refused.
 Reserved and private addresses are left out unless --allow-reserved is given. At most 10,000
 connections a second are begun unless a rate is named. Visit only whom you may, tell who you are,
 and heed those who ask to be left out.";

@@ -139,15 +139,15 @@ pub(crate) enum DnsFieldArg {
 
 const EXAMPLES: &str = "\
 Examples:
-  linerate dns -i veth0 --own 10.0.0.99 -s 10.0.0.2 --allow-reserved example.com
-                                  one question, from an address of its own
-  linerate dns -i veth0 --own 10.0.0.99 --servers-file resolvers.txt -t A,AAAA -f names.txt \\
+  linerate dns -i veth0 -s 10.0.0.2 --allow-reserved example.com
+                                  one question
+  linerate dns -i veth0 --servers-file resolvers.txt -t A,AAAA -f names.txt \\
       -r 50000 --per-server 500 -o answers.parquet --metadata run.json
                                   many; the same with --resume goes on where it stopped
-  linerate dns -i veth0 --own 10.0.0.99 -s 10.0.0.2 -f names.txt --every-query --retries 0 \\
+  linerate dns -i veth0 -s 10.0.0.2 -f names.txt --every-query --retries 0 \\
       --fields name,server,sent,received,rtt_us --allow-reserved
                                   how long each answer takes
-  linerate dns -i veth0 --own 10.0.0.99 -s 10.0.0.2 -f names.txt --allow-reserved \\
+  linerate dns -i veth0 -s 10.0.0.2 -f names.txt --allow-reserved \\
       --output-filter 'status = NOERROR && answers ~ CNAME'
                                   which names are others' aliases
   linerate dns -i veth0 --own 10.0.0.99 --iterate -s 10.1.0.1 -f names.txt --allow-reserved \\
@@ -157,6 +157,6 @@ Examples:
 
 An answer counts only if it is from the server that was asked, to the port that asked, with the
 query's number and question: number and port are made by a secret, and nobody else can guess them.
-Answers that do not fit a datagram are asked for again over TCP, from an address of --own. At most
-10,000 queries a second are sent, 1,000 to each server, unless rates are named. Ask only servers
-that you may, tell who you are (--contact), and heed those who ask to be left out.";
+Answers that do not fit a datagram are asked for again over TCP. Without --own queries are from
+--source-ports of the host's address, which the host does not get meanwhile. At most 10,000 queries a second are sent, 1,000 to each server, unless rates are named. Ask only servers that you may,
+tell who you are (--contact), and heed those who ask to be left out.";

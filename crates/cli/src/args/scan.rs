@@ -93,6 +93,9 @@ Examples:
   linerate scan -i veth0 -p 80 -f list.txt --seed 7 --shard 1/4 -o 1.parquet --metadata 1.json
                                   a quarter of it; the same with --resume goes on
 
+Without --own probes are from --source-ports of the host's address, which the host does not get
+meanwhile: ports that it uses, or chooses from for connections of its own, are refused. Answers to
+pings the host gets, too.
 Reserved and private addresses are left out unless --allow-reserved is given. At most 10,000 probes
 a second are sent unless a rate is named. --output-filter compares numbers, addresses
 (`from = 10.0.0.0/8`, any address in it) and words (`class = open`); what an answer does not tell

@@ -77,12 +77,13 @@ pub(crate) struct WayArgs {
     #[arg(short = 'r', long, value_name = "RATE", default_value = "10000")]
     pub(crate) rate: Rate,
 
-    /// Send from this address, which is not the host's; the host sees nothing of the answers. One for each family.
+    /// Send from this address, which is not the host's; the host sees nothing of the answers. One for each family. Without it,
+    /// packets are from --source-ports of the host's own.
     #[arg(long, value_name = "IP")]
     pub(crate) own: Vec<IpAddr>,
 
-    /// The ports to send from.
-    #[arg(long, value_name = "PORTS", default_value = "61000-65535", value_parser = ports)]
+    /// The ports to send from. Without --own they are taken from the host meanwhile, and must be some that it does not use.
+    #[arg(long, alias = "source-port", value_name = "PORTS", default_value = "61000-65535", value_parser = source_ports)]
     pub(crate) source_ports: (u16, u16),
 
     /// The way out of the host: live, xdp, ring, mmsg or socket; without it, the best that works here.
@@ -165,6 +166,14 @@ fn ports(text: &str) -> Result<(u16, u16), String> {
     }
 }
 
+/// The same without port 0, which nobody answers to.
+fn source_ports(text: &str) -> Result<(u16, u16), String> {
+    match ports(text)? {
+        (0, _) => Err("ports to send from are numbers from 1 on".into()),
+        ports => Ok(ports),
+    }
+}
+
 fn shard(text: &str) -> Result<Shard, String> {
     let parts = text.split_once('/').map(|(index, of)| (index.parse::<u64>(), of.parse::<u64>()));
     match parts {
@@ -192,6 +201,7 @@ mod tests {
     fn ports_parts_and_shares_are_read() {
         assert_eq!((ports("80"), ports("8000-8100")), (Ok((80, 80)), Ok((8_000, 8_100))));
         assert!(ports("90-80").is_err() && ports("65536").is_err() && ports("").is_err());
+        assert!(source_ports("0-9").is_err() && source_ports("1-9") == Ok((1, 9)));
         assert_eq!(shard("1/4"), Ok(Shard { index: 0, of: 4 }));
         assert_eq!((share("0.5%"), share("100")), (Ok(0.005), Ok(1.0)));
         assert!(share("0").is_err() && share("101%").is_err() && share("NaN").is_err());

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use linerate::base::Timestamp;
-use linerate::capture::{self, Interrupt};
+use linerate::capture::Interrupt;
 use linerate::scan::Walk;
 use linerate::scan::visit::{Departure, Visit, Visitor};
 use linerate::tcp::{Client, Counters};
@@ -54,7 +54,7 @@ pub(super) fn run(args: &ConnectArgs) -> Result<Outcome> {
     let interrupt = Interrupt::new()?;
     let requests = Requests::default();
     requests.watch(interrupt.clone())?;
-    let capture = capture::open(&Plan::capture(args, interrupt)?)?;
+    let capture = plan.open(args, interrupt)?;
     let client = Client::new(plan.client.clone(), Timestamp::EPOCH)?;
     let opened = sink::open_fast(&Plan::sink(args, client.longest()))
         .with_context(|| format!("connect from {}", args.way.interface))?;

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use linerate::base::{Sink, Source};
-use linerate::capture::{self, Interrupt};
+use linerate::capture::Interrupt;
 use linerate::dns::{Asker, Event, Streams, type_name};
 use linerate::scan::Shard;
 use linerate::transmit::{Hops, sink};
@@ -45,11 +45,11 @@ pub(super) fn run(args: &DnsArgs) -> Result<Outcome> {
     let interrupt = Interrupt::new()?;
     let requests = Requests::default();
     requests.watch(interrupt.clone())?;
-    let capture = capture::open(&plan.capture(args, interrupt)?)?;
-    let (asker, whom) = plan.asker(args);
+    let (capture, is_ours) = plan.open(args, interrupt)?;
+    let (asker, whom) = plan.asker(args, is_ours);
     let hops = plan.hops()?;
     let mut clock = Clock::new();
-    let streams = plan.streams(args, clock.now())?;
+    let streams = is_ours.then(|| plan.streams(args, clock.now())).transpose()?;
     let longest = streams.as_ref().map_or(0, Streams::longest).max(asker.longest());
     let opened = sink::open_fast(&Plan::sink(args, longest))
         .with_context(|| format!("ask from {}", args.way.interface))?;

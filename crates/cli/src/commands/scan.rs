@@ -12,7 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use linerate::capture::{self, Interrupt};
+use linerate::capture::Interrupt;
 use linerate::scan::{Target, Walk};
 use linerate::transmit::sink;
 
@@ -84,7 +84,7 @@ pub(super) fn run(args: &ScanArgs) -> Result<Outcome> {
     let interrupt = Interrupt::new()?;
     let requests = Requests::default();
     requests.watch(interrupt.clone())?;
-    let capture = capture::open(&plan.capture(args, interrupt)?)?;
+    let (capture, is_ours) = plan.open(args, interrupt)?;
     capture.notes.iter().for_each(output::tell);
     let opened = sink::open_fast(&plan.sink(args))
         .with_context(|| format!("scan from {}", args.way.interface))?;
@@ -100,7 +100,8 @@ pub(super) fn run(args: &ScanArgs) -> Result<Outcome> {
         plan.caps.clone(),
         Clock::new().now(),
     );
-    let mut receiver = Receiver::new(args, &plan, capture.source, &shared, journal, sieve)?;
+    let heard = (capture.source, is_ours);
+    let mut receiver = Receiver::new(args, &plan, heard, &shared, journal, sieve)?;
     let mut sending = Sending { args, plan: &plan, shared: &shared, sink: opened.sink, walk, hops };
     let began = Instant::now();
     let (sent, received) = thread::scope(|scope| {

@@ -324,7 +324,7 @@ fn what_makes_no_sense_is_refused_in_words() {
     assert!(code == 1 && said.contains("--allow-reserved"), "{said}");
     for (args, word) in [
         (&["10.0.0.1"][..], "--ports"),
-        (&["-p", "80", "10.0.0.1"], "--own"),
+        (&["-p", "80", "--source-ports", "0-9", "10.0.0.1"], "from 1 on"),
         (&["-p", "80", "--request", "ftp", "10.0.0.1"], "http:/path"),
         (&["-p", "80", "--per-host", "0", "10.0.0.1"], "--per-host"),
         (&["-p", "80", "--shard", "1/2", "10.0.0.1"], "--seed"),
@@ -334,13 +334,12 @@ fn what_makes_no_sense_is_refused_in_words() {
         assert!(code == 2 && said.contains(word), "{args:?}: {said}");
     }
     let (code, said) = refused(&["--own", "fd00::9", "-p", "80", "--allow-reserved", "10.0.0.1"]);
-    assert!(code == 2 && said.contains("both families"), "{said}");
+    assert!(code == 2 && said.contains("--own names no address of IPv4"), "{said}");
 }
 
-/// Serves each connection to a port of `b` in its own way, on threads that last as long as the test.
-fn serve(host: &Host, port: u16, each: impl Fn(TcpStream) + Clone + Send + 'static) {
-    let address = host.ipv4();
-    let listener = host.run(|| TcpListener::bind((address, port))).expect("a free port");
+/// Serves each connection to a port of a host in its own way, on threads that last as long as the test.
+pub(crate) fn serve(host: &Host, port: u16, each: impl Fn(TcpStream) + Clone + Send + 'static) {
+    let listener = host.run(|| TcpListener::bind(("::", port))).expect("a free port");
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
             let each = each.clone();

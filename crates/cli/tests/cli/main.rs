@@ -15,6 +15,7 @@ mod oracle;
 mod own;
 mod parquet;
 mod peers;
+mod ports;
 mod privileges;
 mod profile;
 mod read;

@@ -12,7 +12,7 @@ const BELONGING: i16 = -28;
 const TCX_DROP: i32 = 2;
 
 impl Writer<'_> {
-    /// Finds out whether the frame is to an owned address; if not, it is turned away. R8 = verdict of
+    /// Finds out whether the frame is to an owned address or port; if not, it is turned away. R8 = verdict of
     /// a filter that there is not.
     pub(super) fn tell_owned(&mut self) {
         let Some(owned) = self.plan.owned else { return };
@@ -39,14 +39,14 @@ impl Writer<'_> {
         self.code.place(decided);
     }
 
-    /// What is sent to an owned address the host does not get, captured or not.
+    /// What is sent to an owned address or port the host does not get, captured or not.
     pub(super) fn take_away_owned(&mut self) {
-        let foreign = self.code.label();
+        let kept = self.code.label();
         self.load(Size::Word, R1, R10, BELONGING);
-        self.code.jump_if(Test::Equal, R1, own::FOREIGN, foreign);
+        self.code.jump_if(Test::LessOrEqual, R1, own::SHARED, kept);
         let drop = if self.is_xdp() { XDP_DROP } else { TCX_DROP };
         self.push(Instruction::mov(R0, drop));
         self.push(Instruction::exit());
-        self.code.place(foreign);
+        self.code.place(kept);
     }
 }

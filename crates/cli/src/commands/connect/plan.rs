@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use anyhow::Result;
-use linerate::capture::{self, Interrupt};
+use linerate::capture::{Capture, Interrupt};
 use linerate::scan::visit::{Doors, Ending, Order, Request};
 use linerate::scan::{Caps, Shard, Targets};
 use linerate::tcp::{Config, Key, Local};
@@ -28,8 +28,6 @@ pub(super) struct Plan {
 
 /// Frames that can wait for the device.
 const SLOTS: usize = 4_096;
-/// Bytes of memory for packets that came: what is not taken in time comes again.
-const BUFFER: u64 = 64 << 20;
 /// Room for connections beyond the most at once, whose SYNs were under way when these were reached.
 const UNDER_WAY: usize = 1 << 20;
 /// The smallest and the largest window, in bytes: that of a common OS, and what bounds the data under way.
@@ -42,11 +40,6 @@ impl Plan {
             .map_err(|error| usage(format!("--request: {error}")))?;
         if args.whom.ports.is_empty() {
             return Err(usage("--ports names none: to which ports?"));
-        }
-        if args.way.own.is_empty() {
-            return Err(usage(
-                "--own: from which address? It must not be the host's, whose stack would end the connections",
-            ));
         }
         let outlet = survey::outlet(&args.way)?;
         let targets = survey::targets(&args.whom, &args.whom.ports, seed)?;
@@ -79,11 +72,10 @@ impl Plan {
         Ok((plan, hops))
     }
 
-    /// What to capture: packets to the owned addresses.
-    pub(super) fn capture(args: &ConnectArgs, interrupt: Interrupt) -> Result<capture::Config> {
-        let mut config = survey::capture(&args.way, interrupt)?;
-        config.buffer = BUFFER;
-        Ok(config)
+    /// Captures what the client is to get.
+    pub(super) fn open(&self, args: &ConnectArgs, interrupt: Interrupt) -> Result<Capture> {
+        let sources: Vec<_> = self.client.locals.iter().map(|local| local.address).collect();
+        Ok(survey::open_own(&args.way, &sources, interrupt)?)
     }
 
     /// By which way to send.
@@ -96,17 +88,12 @@ impl Plan {
 fn origin(args: &ConnectArgs, targets: &Targets, outlet: &Outlet) -> Result<(Vec<Local>, Doors)> {
     let (ipv4, ipv6) = targets.examples();
     let (first, last) = args.way.source_ports;
-    let examples = [ipv4.map(IpAddr::V4), ipv6.map(IpAddr::V6)];
-    let local = |target: IpAddr| -> Result<Local> {
-        let mut own = args.way.own.iter();
-        let address = own.find(|own| own.is_ipv4() == target.is_ipv4()).copied();
-        let address = address.ok_or_else(|| {
-            usage("--own: there are targets of both families, and addresses of one only")
-        })?;
-        Ok(Local { address, ports: first..=last, mac: outlet.mac() })
-    };
-    let locals = examples.into_iter().flatten().map(local).collect::<Result<Vec<_>>>()?;
-    let addresses: Vec<_> = locals.iter().map(|local| local.address).collect();
+    let families = [ipv4.map(|_| true), ipv6.map(|_| false)].into_iter().flatten();
+    let addresses = families.map(|is_ipv4| survey::source(&args.way, outlet, is_ipv4));
+    let addresses: Vec<_> = addresses.collect::<Result<_>>()?;
+    let mac = outlet.mac();
+    let local = |address: &IpAddr| Local { address: *address, ports: first..=last, mac };
+    let locals = addresses.iter().map(local).collect();
     let doors = Doors::new(&addresses, first..=last, Key::new(survey::key()));
     Ok((locals, doors))
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use linerate::base::Timestamp;
-use linerate::capture::{self, Interrupt};
+use linerate::capture::{Capture, Interrupt};
 use linerate::dns::roots::ROOTS;
 use linerate::dns::{Asker, Config, Limits, Manner, Streams, Walker};
 use linerate::tcp::{self, Key};
@@ -48,12 +48,13 @@ impl Plan {
         let mut servers = servers(args, &blocked)?;
         if args.iterate {
             // Walks go by the families that there are.
-            servers.retain(|server| source(args, &outlet, server.is_ipv4()).is_ok());
+            servers.retain(|server| survey::source(&args.way, &outlet, server.is_ipv4()).is_ok());
         }
         let families = [true, false].into_iter();
         let families = families.filter(|v4| servers.iter().any(|server| server.is_ipv4() == *v4));
-        let sources: Vec<_> =
-            families.map(|is_ipv4| source(args, &outlet, is_ipv4)).collect::<Result<_>>()?;
+        let sources: Vec<_> = families
+            .map(|is_ipv4| survey::source(&args.way, &outlet, is_ipv4))
+            .collect::<Result<_>>()?;
         if sources.is_empty() {
             return Err(usage("there is no address of the root servers' families to ask from"));
         }
@@ -64,8 +65,8 @@ impl Plan {
         Ok(Self { servers, blocked, outlet, sources, limits })
     }
 
-    /// Who asks, and whom.
-    pub(super) fn asker(&self, args: &DnsArgs) -> (Asker, Whom) {
+    /// Who asks, and whom; with connections, where the host does not end them.
+    pub(super) fn asker(&self, args: &DnsArgs, streams: bool) -> (Asker, Whom) {
         let (first, last) = args.way.source_ports;
         let mut asker = Asker::new(Config {
             mac: self.outlet.mac(),
@@ -80,7 +81,7 @@ impl Plan {
             timeout: args.timeout,
             attempts: args.retries + 1,
             window: args.window as usize,
-            streams: !args.way.own.is_empty(),
+            streams,
         });
         if args.iterate {
             let families = [true, false]
@@ -105,11 +106,8 @@ impl Plan {
         survey::hops(&self.outlet, spans.each_ref().map(Vec::as_slice))
     }
 
-    /// Who asks over TCP: from owned addresses only, as the host would end the connections of its own.
-    pub(super) fn streams(&self, args: &DnsArgs, now: Timestamp) -> Result<Option<Streams>> {
-        if args.way.own.is_empty() {
-            return Ok(None);
-        }
+    /// Who asks over TCP.
+    pub(super) fn streams(&self, args: &DnsArgs, now: Timestamp) -> Result<Streams> {
         let (first, last) = args.way.source_ports;
         let mac = self.outlet.mac();
         let local = |address: &IpAddr| tcp::Local { address: *address, ports: first..=last, mac };
@@ -121,14 +119,14 @@ impl Plan {
             partial_checksums: true,
             ..tcp::Config::new(locals, survey::key())
         };
-        Ok(Some(Streams::new(config, now)?))
+        Ok(Streams::new(config, now)?)
     }
 
-    /// What to capture: packets to owned addresses, or those to the host's that may be answers.
-    pub(super) fn capture(&self, args: &DnsArgs, interrupt: Interrupt) -> Result<capture::Config> {
+    /// Captures answers; true where the host does not get them.
+    pub(super) fn open(&self, args: &DnsArgs, interrupt: Interrupt) -> Result<(Capture, bool)> {
         let (first, last) = args.way.source_ports;
         let answers = format!("udp dst portrange {first}-{last}");
-        survey::capture_answers(&args.way, &self.sources, &answers, interrupt)
+        survey::open_answers(&args.way, &self.sources, &answers, interrupt)
     }
 
     /// By which way to send.
@@ -153,18 +151,6 @@ pub(super) fn fingerprint(args: &DnsArgs) -> Result<u64> {
         text += &format!("\n{}", fs::metadata(path).with_context(asked)?.len());
     }
     Ok(Key::new(*b"linerate's names").of(text.as_bytes()).0)
-}
-
-/// Our address of a family: an owned one, or else the host's.
-fn source(args: &DnsArgs, outlet: &Outlet, is_ipv4: bool) -> Result<IpAddr> {
-    let own = args.way.own.iter().find(|own| own.is_ipv4() == is_ipv4).copied();
-    let hosts = || match is_ipv4 {
-        true => outlet.ipv4().map(IpAddr::from),
-        false => outlet.ipv6().map(IpAddr::from),
-    };
-    let source = if args.way.own.is_empty() { hosts() } else { own };
-    let family = if is_ipv4 { "IPv4" } else { "IPv6" };
-    source.ok_or_else(|| usage(format!("there is no address of {family} to ask its servers from")))
 }
 
 /// The time between two queries.

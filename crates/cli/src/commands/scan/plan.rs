@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use anyhow::Result;
-use linerate::capture::{self, Interrupt};
+use linerate::capture::{Capture, Interrupt};
 use linerate::scan::{Caps, Kind, Origin, Payload, Prober, Shard, Targets};
 use linerate::transmit::template::Surroundings;
 use linerate::transmit::{Hops, Outlet, sink};
@@ -55,20 +55,18 @@ impl Plan {
         sink::Config { alike: self.prober.alike(), ..sink }
     }
 
-    /// What to capture: packets to owned addresses, or those to the host's that may be answers.
-    pub(super) fn capture(&self, args: &ScanArgs, interrupt: Interrupt) -> Result<capture::Config> {
-        let (first, last) = args.way.source_ports;
+    /// Captures answers; true where the host does not get them. Echo requests have no ports that could be taken from it.
+    pub(super) fn open(&self, args: &ScanArgs, interrupt: Interrupt) -> Result<(Capture, bool)> {
+        let ((first, last), way) = (args.way.source_ports, &args.way);
         let answers = match args.probe {
             ProbeArg::Syn | ProbeArg::Ack => format!("tcp dst portrange {first}-{last} or "),
             ProbeArg::Udp => format!("udp dst portrange {first}-{last} or "),
             ProbeArg::Echo => String::new(),
-        };
-        survey::capture_answers(
-            &args.way,
-            &self.sources,
-            &format!("{answers}icmp or icmp6"),
-            interrupt,
-        )
+        } + "icmp or icmp6";
+        if args.probe == ProbeArg::Echo && way.own.is_empty() {
+            return Ok((survey::open_beside(way, &self.sources, &answers, interrupt)?, false));
+        }
+        survey::open_answers(way, &self.sources, &answers, interrupt)
     }
 }
 
@@ -98,33 +96,15 @@ fn words(args: &ScanArgs) -> Result<String> {
 /// Where probes are from, for each family that there are targets of.
 fn origin(args: &ScanArgs, targets: &Targets, outlet: &Outlet) -> Result<(Origin, Vec<IpAddr>)> {
     let (ipv4, ipv6) = targets.examples();
-    let own = |is_ipv4| args.way.own.iter().find(|address| address.is_ipv4() == is_ipv4).copied();
+    let families = [ipv4.map(|_| true), ipv6.map(|_| false)].into_iter().flatten();
+    let sources = families.map(|is_ipv4| survey::source(&args.way, outlet, is_ipv4));
+    let sources: Vec<_> = sources.collect::<Result<_>>()?;
     let mut origin = Origin { mac: outlet.mac(), ipv4: None, ipv6: None };
-    let mut sources = Vec::new();
-    if ipv4.is_some() {
-        let source = match own(true) {
-            Some(IpAddr::V4(address)) => Some(address),
-            _ => outlet.ipv4(),
-        };
-        let source = source.ok_or_else(|| no_source(args, "IPv4"))?;
-        origin.ipv4 = Some(source);
-        sources.push(source.into());
-    }
-    if ipv6.is_some() {
-        let source = match own(false) {
-            Some(IpAddr::V6(address)) => Some(address),
-            _ => outlet.ipv6(),
-        };
-        let source = source.ok_or_else(|| no_source(args, "IPv6"))?;
-        origin.ipv6 = Some(source);
-        sources.push(source.into());
-    }
-    if !args.way.own.is_empty() && !sources.iter().all(|source| args.way.own.contains(source)) {
-        return Err(usage("--own: there are targets of both families, and one address only"));
+    for source in &sources {
+        match source {
+            IpAddr::V4(address) => origin.ipv4 = Some(*address),
+            IpAddr::V6(address) => origin.ipv6 = Some(*address),
+        }
     }
     Ok((origin, sources))
-}
-
-fn no_source(args: &ScanArgs, family: &str) -> anyhow::Error {
-    usage(format!("{} has no address of {family}, and there are such targets", args.way.interface))
 }

@@ -32,15 +32,19 @@ pub(super) struct Receiver<'a> {
     line: LiveLine,
     kept: Instant,
     hits: Hits,
-    /// What answers SYN-ACKs to owned addresses, as the host does for its own.
+    /// What answers SYN-ACKs that the host does not get, as it does those that it gets.
     resets: Option<Box<dyn Sink + Send>>,
 }
 
 impl<'a> Receiver<'a> {
+    /// One who takes answers from a source; with them true, where the host does not get them.
+    ///
+    /// # Errors
+    /// When the output cannot be opened, or the way for refusals.
     pub(super) fn new(
         args: &ScanArgs,
         plan: &'a Plan,
-        source: Box<dyn Source + Send>,
+        (source, is_ours): (Box<dyn Source + Send>, bool),
         shared: &'a Shared,
         journal: Journal,
         sieve: Sieve<FieldArg>,
@@ -49,10 +53,7 @@ impl<'a> Receiver<'a> {
         if let Ok(mut answered) = shared.answered.lock() {
             answered.extend(known);
         }
-        let resets = match args.way.own.is_empty() {
-            true => None,
-            false => Some(open_resets(args, plan)?),
-        };
+        let resets = is_ours.then(|| open_resets(args, plan)).transpose()?;
         Ok(Self {
             plan,
             shared,

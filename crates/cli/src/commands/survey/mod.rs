@@ -19,12 +19,13 @@ use std::hash::{BuildHasher, Hasher};
 use std::net::IpAddr;
 
 use anyhow::{Context, Result};
-use linerate::base::{LinkType, Timestamp};
-use linerate::capture::{self, Directions, Interrupt, MAX_SNAPLEN, Owned};
+use linerate::base::{ErrorKind, LinkType, Timestamp};
+use linerate::capture::{self, Capture, Directions, Interrupt, MAX_SNAPLEN, Owned};
 use linerate::scan::reserved::RESERVED;
 use linerate::scan::{Addresses, Shard, Targets};
 use linerate::transmit::pacing::Rate;
 use linerate::transmit::space::Span;
+use linerate::transmit::template::Surroundings;
 use linerate::transmit::{Backend, Blocklist, Hops, Outlet, sink};
 
 pub(super) use cell::Cell;
@@ -46,11 +47,17 @@ use crate::{compile, output};
 /// The interface to send from.
 ///
 /// # Errors
-/// When there is none of that name; of usage, when it leads everywhere and the user has not said that this is meant.
+/// When there is none of that name; of usage, when it leads everywhere and the user has not said that this is meant, or an address
+/// of the user's own is the host's.
 pub(super) fn outlet(way: &WayArgs) -> Result<Outlet> {
     let outlet = Outlet::find(&way.interface)?;
     sending::check_network(&way.interface, way.on_real_network, &outlet)?;
-    Ok(outlet)
+    match way.own.iter().find(|own| outlet.has(**own)) {
+        Some(own) => Err(usage(format!(
+            "--own: {own} is the host's: without --own, --source-ports of it are taken from the host"
+        ))),
+        None => Ok(outlet),
+    }
 }
 
 /// All targets with these ports, in the order of `seed`.
@@ -123,41 +130,98 @@ pub(super) fn announce(targets: &Targets, shard: Shard, way: &WayArgs, journal: 
     }
 }
 
-/// What to capture: what comes in, and packets to the user's own addresses, if there are any, alone.
+/// Our address of a family: one of the user's own, or else the host's.
 ///
 /// # Errors
-/// Those of the tap's tables of addresses.
-pub(super) fn capture(way: &WayArgs, interrupt: Interrupt) -> Result<capture::Config> {
-    let mut config = capture::Config::new(&way.interface, interrupt);
-    config.link_type = Some(LinkType::ETHERNET);
-    config.promiscuous = false;
-    config.immediate = true;
-    config.direction = Directions::In;
-    if !way.own.is_empty() {
-        let own: Vec<_> = way.own.iter().map(|address| (*address).into()).collect();
-        config.owned = Some(Owned::new(&own)?);
-    }
-    Ok(config)
+/// Of usage, when there is none.
+pub(super) fn source(way: &WayArgs, outlet: &Outlet, is_ipv4: bool) -> Result<IpAddr> {
+    let own = || way.own.iter().find(|own| own.is_ipv4() == is_ipv4).copied();
+    let hosts = || match is_ipv4 {
+        true => outlet.ipv4().map(IpAddr::V4),
+        false => outlet.ipv6().map(IpAddr::V6),
+    };
+    let (found, whose) = match way.own.is_empty() {
+        true => (hosts(), format!("{} has", way.interface)),
+        false => (own(), "--own names".into()),
+    };
+    let family = if is_ipv4 { "IPv4" } else { "IPv6" };
+    found.ok_or_else(|| usage(format!("{whose} no address of {family} to reach such targets from")))
 }
 
-/// The same where there may be no addresses but the host's `sources`: of packets to them what the filter `answers` keeps.
+/// Captures what comes to the user's own addresses, or else to the source ports of the host's `sources`: the host does not get it.
 ///
 /// # Errors
-/// As for [`capture`].
-pub(super) fn capture_answers(
+/// Without a tap, which alone can take packets from the host; when the host needs the ports itself.
+pub(super) fn open_own(
+    way: &WayArgs,
+    sources: &[IpAddr],
+    interrupt: Interrupt,
+) -> linerate::base::Result<Capture> {
+    let own: Vec<_> = way.own.iter().map(|address| (*address).into()).collect();
+    let owned = Owned::new(&own)?;
+    let (first, last) = way.source_ports;
+    let hosts = if own.is_empty() { sources } else { &[] };
+    hosts.iter().try_for_each(|source| owned.insert_ports(*source, first..=last))?;
+    let opened =
+        capture::open(&capture::Config { owned: Some(owned), ..incoming(way, interrupt) })?;
+    for source in hosts {
+        output::tell(format_args!(
+            "ports {first}-{last} of {source} are not the host's until this ends"
+        ));
+    }
+    Ok(opened)
+}
+
+/// The same, and true; or false, where ports cannot be taken from the host, and what comes to its `sources` and meets `answers` is
+/// captured beside it.
+///
+/// # Errors
+/// When there is no way to capture, or the host needs the ports itself.
+pub(super) fn open_answers(
     way: &WayArgs,
     sources: &[IpAddr],
     answers: &str,
     interrupt: Interrupt,
-) -> Result<capture::Config> {
-    let mut config = capture(way, interrupt)?;
-    if way.own.is_empty() {
-        let hosts: Vec<_> = sources.iter().map(|ip| format!("dst host {ip}")).collect();
-        let text = format!("({}) and ({answers})", hosts.join(" or "));
-        let options = compile::options(LinkType::ETHERNET, MAX_SNAPLEN);
-        config.filter = Some(compile::for_capture(&text, &options)?.filter);
+) -> Result<(Capture, bool)> {
+    match open_own(way, sources, interrupt.clone()) {
+        Ok(opened) => Ok((opened, true)),
+        Err(error) if way.own.is_empty() && LACKS.contains(&error.kind()) => {
+            output::tell(format_args!("the host gets the answers, too: {error}"));
+            Ok((open_beside(way, sources, answers, interrupt)?, false))
+        }
+        Err(error) => Err(error.into()),
     }
-    Ok(config)
+}
+
+/// Errors of who may not have a tap, or whose kernel has none.
+const LACKS: [ErrorKind; 2] = [ErrorKind::Permission, ErrorKind::Unsupported];
+
+/// Captures what comes to the host's `sources` and meets the filter `answers`; the host gets it, too.
+///
+/// # Errors
+/// When there is no way to capture.
+pub(super) fn open_beside(
+    way: &WayArgs,
+    sources: &[IpAddr],
+    answers: &str,
+    interrupt: Interrupt,
+) -> Result<Capture> {
+    let hosts: Vec<_> = sources.iter().map(|ip| format!("dst host {ip}")).collect();
+    let text = format!("({}) and ({answers})", hosts.join(" or "));
+    let options = compile::options(LinkType::ETHERNET, MAX_SNAPLEN);
+    let filter = Some(compile::for_capture(&text, &options)?.filter);
+    Ok(capture::open(&capture::Config { filter, ..incoming(way, interrupt) })?)
+}
+
+/// What comes in, without delay.
+fn incoming(way: &WayArgs, interrupt: Interrupt) -> capture::Config {
+    capture::Config {
+        link_type: Some(LinkType::ETHERNET),
+        promiscuous: false,
+        immediate: true,
+        direction: Directions::In,
+        ..capture::Config::new(&way.interface, interrupt)
+    }
 }
 
 /// By which way to send frames of `longest` bytes, `slots` of them at a time.
