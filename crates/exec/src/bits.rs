@@ -24,7 +24,7 @@ impl Bits {
     pub(crate) fn then(self, operator: BinaryOperator, constant: u32) -> Option<Self> {
         let Self { right, mask, left } = self;
         match operator {
-            BinaryOperator::And => Some(Self { mask: mask & constant >> left, ..self }),
+            BinaryOperator::And => Some(self.masked(constant)),
             // By 32 and more they give 0.
             BinaryOperator::ShiftLeft | BinaryOperator::ShiftRight if constant >= 32 => None,
             BinaryOperator::ShiftLeft if left + constant < 32 => {
@@ -42,10 +42,15 @@ impl Bits {
         }
     }
 
+    /// `self & mask`
+    pub(crate) fn masked(self, mask: u32) -> Self {
+        Self { mask: self.mask & mask >> self.left, ..self }
+    }
+
     /// A check of these bits under another mask, as one of `lane >> right & mask`; `None` when it never
     /// holds.
     pub(crate) fn check(self, mask: u32, check: &Check) -> (Self, Option<Check>) {
-        let bits = Self { mask: self.mask & mask >> self.left, left: 0, ..self };
+        let bits = Self { left: 0, ..self.masked(mask) };
         let unit = 1_u32 << self.left;
         let fits = |constant: u32| {
             let moved = constant >> self.left;

@@ -81,6 +81,12 @@ impl<'a> Columns<'a> {
         operands.map(|operand| this.known(operand))
     }
 
+    /// Makes an operand for some packets, and says which of them have it.
+    pub(crate) fn who_has(&mut self, operand: Operand, packets: Mask) -> Mask {
+        let (_, present) = self.get(operand, packets.chunks());
+        present.map_or(packets, |present| packets & *present)
+    }
+
     /// Makes `slot` hold `value` for those of the packets that have it, which it gives.
     pub(crate) fn bind(&mut self, slot: ColumnId, value: Operand, active: Mask) -> Mask {
         let chunks = active.chunks();

@@ -16,17 +16,19 @@ use linerate_base::{Batch, Descriptor};
 use linerate_filter::plan::{BinaryOperator, Comparison};
 
 use crate::bits::Bits;
+use crate::bounds::Bounds;
 use crate::engine::REGION;
 use crate::fused::Fused;
-use crate::lanes::{CHUNK, Chunks, Lanes, Mask, QUAD};
-use crate::lookup::Lookup;
+use crate::lanes::{CHUNK, Chunks, Lanes, List, Mask, QUAD};
+use crate::lookup::{Lookup, Table};
 use crate::native::Native;
 #[cfg(target_arch = "aarch64")]
 use crate::neon;
-use crate::portable::{self, Choice, Windows};
+use crate::portable::{self, BitRows, Choice, Windows};
 use crate::program::ColumnId;
 #[cfg(target_arch = "x86_64")]
 use crate::quads;
+use crate::sheet::Sheet;
 use crate::vector::Rows;
 
 /// Which instructions an engine uses. Verdicts are the same.
@@ -171,6 +173,18 @@ macro_rules! at_level {
     };
 }
 
+/// Calls the function for AVX-512 at its levels, and the one in plain Rust at all others.
+macro_rules! by_avx512 {
+    ($level:expr, $function:ident($($argument:expr),*)) => {
+        match $level.0 {
+            // SAFETY: levels of these kinds are made only where the processor has AVX-512F and BW, and BMI2.
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx512 | Kind::Fused => unsafe { avx512::$function($($argument),*) },
+            _ => portable::$function($($argument),*),
+        }
+    };
+}
+
 impl Level {
     pub(crate) fn note(self, packets: &[Descriptor], from: u32, rows: &mut Rows) {
         at_level!(self, note(packets, from, rows));
@@ -241,19 +255,41 @@ impl Level {
         at_level!(self, compare(how, left, right, chunks))
     }
 
-    pub(crate) fn look_up(self, bounds: &[u32], values: &[u32], chunks: Chunks, lanes: &mut Lanes) {
-        at_level!(self, look_up(bounds, values, chunks, lanes));
+    pub(crate) fn list(self, packets: Mask, list: &mut List) {
+        by_avx512!(self, list(packets, list));
+    }
+
+    pub(crate) fn pick(self, bits: Bits, lanes: &Lanes, list: &List, out: &mut Lanes) {
+        by_avx512!(self, pick(bits, lanes, list, out));
+    }
+
+    pub(crate) fn look_up(self, bounds: &Bounds, chunks: Chunks, numbers: &mut Lanes) {
+        at_level!(self, look_up(bounds, chunks, numbers));
+    }
+
+    pub(crate) fn narrow(self, list: &mut List, columns: &mut [Lanes]) {
+        by_avx512!(self, narrow(list, columns));
+    }
+
+    pub(crate) fn find(
+        self,
+        table: &Table,
+        asked: &List,
+        keys: &Lanes,
+        list: &mut List,
+        places: &mut Lanes,
+    ) {
+        by_avx512!(self, find(table, asked, keys, list, places));
     }
 
     pub(crate) fn intersect(
         self,
-        rows: &[portable::BitRows<'_>],
+        rows: &[BitRows<'_>],
         width: usize,
-        packets: Mask,
-        out: &mut [u64],
-        stride: usize,
+        list: &List,
+        out: &mut Sheet<'_>,
     ) {
-        at_level!(self, intersect(rows, width, packets, out, stride));
+        by_avx512!(self, intersect(rows, width, list, out));
     }
 }
 
@@ -289,11 +325,13 @@ mod avx512 {
     use std::mem::offset_of;
 
     use super::{
-        BinaryOperator, Bits, Choice, Chunks, ColumnId, Comparison, Descriptor, Lanes, Lookup,
-        Mask, QUAD, Rows, Windows, last, portable, quads,
+        BinaryOperator, BitRows, Bits, Bounds, Choice, Chunks, ColumnId, Comparison, Descriptor,
+        Lanes, List, Lookup, Mask, QUAD, Rows, Sheet, Table, Windows, last, portable, quads,
     };
-    use crate::lanes::{CHUNK, CHUNKS, WORDS, each};
-    use crate::lookup::{Bitmap, Table};
+    use crate::bounds::HALVINGS;
+    use crate::lanes::{CHUNK, CHUNKS, LANES, WORDS, each};
+    use crate::lookup::Bitmap;
+    use crate::sheet::GROUP;
 
     /// Every second bit, from the first on.
     const EVEN: u64 = 0x5555_5555_5555_5555;
@@ -491,13 +529,16 @@ mod avx512 {
 
     #[target_feature(enable = "avx512f,avx512bw")]
     pub(super) fn extract(bits: Bits, lanes: &Lanes, chunks: Chunks, out: &mut Lanes) {
+        each(chunks).for_each(|chunk| store(&mut out[chunk], number(bits, load(&lanes[chunk]))));
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw")]
+    fn number(bits: Bits, lane: __m512i) -> __m512i {
         let [right, left] =
             [bits.right, bits.left].map(|count| _mm_cvtsi32_si128(count.cast_signed()));
-        let mask = splat(bits.mask);
-        for chunk in each(chunks) {
-            let number = _mm512_and_si512(_mm512_srl_epi32(load(&lanes[chunk]), right), mask);
-            store(&mut out[chunk], _mm512_sll_epi32(number, left));
-        }
+        let number = _mm512_and_si512(_mm512_srl_epi32(lane, right), splat(bits.mask));
+        _mm512_sll_epi32(number, left)
     }
 
     #[target_feature(enable = "avx512f,avx512bw")]
@@ -564,7 +605,9 @@ mod avx512 {
             Lookup::Hashed { mask, table } => {
                 let mask = splat(*mask);
                 Mask::by_chunk(chunks, |chunk| {
-                    in_table(table, _mm512_and_si512(load(&lanes[chunk]), mask))
+                    let ([one, other], _) =
+                        probe(table, _mm512_and_si512(load(&lanes[chunk]), mask));
+                    one | other
                 })
             }
         }
@@ -582,18 +625,21 @@ mod avx512 {
         _mm512_test_epi32_mask(word, bit)
     }
 
+    /// The two places of each key, and whether a table has it there.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw")]
-    fn in_table(table: &Table, key: __m512i) -> u16 {
+    fn probe(table: &Table, key: __m512i) -> ([u16; 2], [__m512i; 2]) {
         let (places, shift) = table.places();
         assert_eq!(places.len(), 1 << (32 - shift), "a place for each hash");
         let shift = _mm_cvtsi32_si128(shift.cast_signed());
-        table.factors().into_iter().fold(0, |holds, factor| {
-            let at = _mm512_srl_epi32(_mm512_mullo_epi32(key, splat(factor)), shift);
+        let (mut holds, mut at) = ([0; 2], [key; 2]);
+        for (way, factor) in table.factors().into_iter().enumerate() {
+            at[way] = _mm512_srl_epi32(_mm512_mullo_epi32(key, splat(factor)), shift);
             // SAFETY: so many bits are left as name the places, and fewer than 31.
-            let found = unsafe { _mm512_i32gather_epi32::<4>(at, places.as_ptr().cast()) };
-            holds | _mm512_cmpeq_epi32_mask(found, key)
-        })
+            let found = unsafe { _mm512_i32gather_epi32::<4>(at[way], places.as_ptr().cast()) };
+            holds[way] = _mm512_cmpeq_epi32_mask(found, key);
+        }
+        (holds, at)
     }
 
     #[target_feature(enable = "avx512f,avx512bw,bmi2")]
@@ -625,78 +671,201 @@ mod avx512 {
     }
 
     #[target_feature(enable = "avx512f,avx512bw")]
-    pub(super) fn look_up(bounds: &[u32], values: &[u32], chunks: Chunks, lanes: &mut Lanes) {
-        assert!(values.len() == bounds.len() + 1 && values.len() <= i32::MAX as usize);
-        for quad in lanes.quads_mut(chunks) {
-            let mut numbers = [_mm512_setzero_si512(); QUAD];
-            numbers.iter_mut().zip(&*quad).for_each(|(number, lanes)| *number = load(lanes));
-            let counts = counts(bounds, &numbers);
-            for (count, lanes) in counts.into_iter().zip(quad) {
-                // SAFETY: no count is larger than there are bounds, and there is one value more.
-                let value = unsafe { _mm512_i32gather_epi32::<4>(count, values.as_ptr().cast()) };
-                store(lanes, value);
-            }
+    pub(super) fn list(packets: Mask, list: &mut List) {
+        if packets.count() <= CHUNK {
+            return portable::list(packets, list);
+        }
+        let numbers = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+        list.count = 0;
+        for chunk in 0..CHUNKS {
+            let chosen = packets.chunk(chunk);
+            let numbers = _mm512_add_epi32(numbers, splat((CHUNK * chunk) as u32));
+            append(&mut list.packets, list.count, chosen, numbers);
+            list.count += chosen.count_ones() as usize;
         }
     }
 
-    /// So few bounds are compared one by one, which costs less than to halve them.
-    const FEW_BOUNDS: usize = 32;
+    /// Puts the chosen ones of sixteen numbers behind the first `count` of a column.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw")]
+    fn append(column: &mut Lanes, count: usize, chosen: u16, numbers: __m512i) {
+        let more = chosen.count_ones() as usize;
+        let to = &mut column.0.as_flattened_mut()[count..][..more];
+        let numbers = _mm512_maskz_compress_epi32(chosen, numbers);
+        // SAFETY: writes as many numbers as there is room for.
+        unsafe { _mm512_mask_storeu_epi32(to.as_mut_ptr().cast(), first(more), numbers) };
+    }
+
+    /// The lowest of sixteen bits.
+    #[inline]
+    fn first(count: usize) -> u16 {
+        ((1_u32 << count.min(CHUNK)) - 1) as u16
+    }
+
+    #[target_feature(enable = "avx512f,avx512bw")]
+    pub(super) fn pick(bits: Bits, lanes: &Lanes, list: &List, out: &mut Lanes) {
+        let from = lanes.0.as_flattened();
+        for (packets, out) in list.packets.0.iter().zip(&mut out.0).take(list.count.div_ceil(CHUNK))
+        {
+            let at = _mm512_and_si512(load(packets), splat(LANES as u32 - 1));
+            // SAFETY: so many bits are left as name the numbers of a column.
+            let lane = unsafe { _mm512_i32gather_epi32::<4>(at, from.as_ptr().cast()) };
+            store(out, number(bits, lane));
+        }
+    }
+
+    #[target_feature(enable = "avx512f,avx512bw")]
+    pub(super) fn look_up(bounds: &Bounds, chunks: Chunks, numbers: &mut Lanes) {
+        let [pivots, outcomes] = [bounds.pivots(), bounds.outcomes()].map(|numbers| {
+            let (chunks, _) = numbers.as_chunks();
+            [load(&chunks[0]), load(&chunks[1])]
+        });
+        // Four chunks at a time, so that none waits for its own.
+        for quad in numbers.quads_mut(chunks) {
+            let mut numbers = [_mm512_setzero_si512(); QUAD];
+            numbers.iter_mut().zip(&*quad).for_each(|(number, lanes)| *number = load(lanes));
+            let mut found = match bounds.are_few() {
+                true => counts(bounds.bounds(), &numbers),
+                false => halved(pivots, &numbers),
+            };
+            for found in &mut found {
+                *found = _mm512_permutex2var_epi32(outcomes[0], *found, outcomes[1]);
+            }
+            if bounds.rest() > 0 {
+                found = values(bounds, found, &numbers);
+            }
+            found.into_iter().zip(quad).for_each(|(value, lanes)| store(lanes, value));
+        }
+    }
 
     /// How many of the bounds are not above each number.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw")]
     fn counts(bounds: &[u32], numbers: &[__m512i; QUAD]) -> [__m512i; QUAD] {
         let mut counts = [_mm512_setzero_si512(); QUAD];
-        if bounds.len() <= FEW_BOUNDS {
-            for bound in bounds {
-                for (number, count) in numbers.iter().zip(&mut counts) {
-                    let above = _mm512_cmple_epu32_mask(splat(*bound), *number);
-                    *count = _mm512_mask_add_epi32(*count, above, *count, splat(1));
-                }
-            }
-            return counts;
-        }
-        // From each lane's count on there are `rest` bounds that may be below it or not.
-        let mut rest = bounds.len();
-        while rest > 0 {
-            let half = rest.div_ceil(2);
-            let step = splat(half as u32);
+        for bound in bounds {
             for (number, count) in numbers.iter().zip(&mut counts) {
-                let at = _mm512_add_epi32(*count, splat(half as u32 - 1));
-                // SAFETY: a count and `rest`, which `half` does not exceed, are together at most the number of bounds.
-                let bound = unsafe { _mm512_i32gather_epi32::<4>(at, bounds.as_ptr().cast()) };
-                let above = _mm512_cmple_epu32_mask(bound, *number);
-                *count = _mm512_mask_add_epi32(*count, above, *count, step);
+                let is_above = _mm512_cmple_epu32_mask(splat(*bound), *number);
+                *count = _mm512_mask_add_epi32(*count, is_above, *count, splat(1));
             }
-            rest -= half;
         }
         counts
     }
 
+    /// The number of the outcome of the first halvings, in its lower bits.
+    #[inline]
     #[target_feature(enable = "avx512f,avx512bw")]
-    pub(super) fn intersect(
-        rows: &[portable::BitRows<'_>],
-        width: usize,
-        packets: Mask,
-        out: &mut [u64],
-        stride: usize,
+    fn halved(pivots: [__m512i; 2], numbers: &[__m512i; QUAD]) -> [__m512i; QUAD] {
+        let mut nodes = [splat(1); QUAD];
+        for _ in 0..HALVINGS {
+            for (node, number) in nodes.iter_mut().zip(numbers) {
+                let pivot = _mm512_permutex2var_epi32(pivots[0], *node, pivots[1]);
+                let is_above = _mm512_cmple_epu32_mask(pivot, *number);
+                let twice = _mm512_add_epi32(*node, *node);
+                *node = _mm512_mask_add_epi32(twice, is_above, twice, splat(1));
+            }
+        }
+        nodes
+    }
+
+    /// The value of each number, from counts of bounds that are surely not above.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw")]
+    fn values(
+        bounds: &Bounds,
+        mut counts: [__m512i; QUAD],
+        numbers: &[__m512i; QUAD],
+    ) -> [__m512i; QUAD] {
+        let mut rest = bounds.rest();
+        while rest > 0 {
+            let half = rest.div_ceil(2);
+            for (count, number) in counts.iter_mut().zip(numbers) {
+                let bound =
+                    among(bounds.bounds(), _mm512_add_epi32(*count, splat(half as u32 - 1)));
+                let is_above = _mm512_cmple_epu32_mask(bound, *number);
+                *count = _mm512_mask_add_epi32(*count, is_above, *count, splat(half as u32));
+            }
+            rest -= half;
+        }
+        for count in &mut counts {
+            *count = among(bounds.values(), *count);
+        }
+        counts
+    }
+
+    /// The numbers at some places; 0 where there are none.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw")]
+    fn among(numbers: &[u32], places: __m512i) -> __m512i {
+        let there = _mm512_cmplt_epu32_mask(places, splat(numbers.len().min(1 << 31) as u32));
+        let zero = _mm512_setzero_si512();
+        // SAFETY: who is in the mask is a place of a number, and not negative.
+        unsafe { _mm512_mask_i32gather_epi32::<4>(zero, there, places, numbers.as_ptr().cast()) }
+    }
+
+    #[target_feature(enable = "avx512f,avx512bw")]
+    pub(super) fn narrow(list: &mut List, columns: &mut [Lanes]) {
+        let Some(last) = columns.len().checked_sub(1) else { return };
+        let mut kept = 0;
+        for chunk in 0..list.count.div_ceil(CHUNK) {
+            let number = load(&columns[last][chunk]);
+            let there = first(list.count - CHUNK * chunk);
+            let chosen = _mm512_mask_test_epi32_mask(there, number, number);
+            for column in columns.iter_mut().chain([&mut list.packets]) {
+                append(column, kept, chosen, load(&column[chunk]));
+            }
+            kept += chosen.count_ones() as usize;
+        }
+        list.count = kept;
+    }
+
+    #[target_feature(enable = "avx512f,avx512bw")]
+    pub(super) fn find(
+        table: &Table,
+        asked: &List,
+        keys: &Lanes,
+        list: &mut List,
+        places: &mut Lanes,
     ) {
-        for packet in packets.iter() {
-            let out = &mut out[packet * stride..][..width];
-            for first in (0..width).step_by(8) {
-                let there = u8::MAX >> (8 - (width - first).min(8));
-                let mut all = _mm512_set1_epi64(-1);
+        list.count = 0;
+        for chunk in 0..asked.count.div_ceil(CHUNK) {
+            let there = first(asked.count - CHUNK * chunk);
+            let ([holds, other], [place, second]) = probe(table, load(&keys[chunk]));
+            let chosen = (holds | other) & there;
+            append(&mut list.packets, list.count, chosen, load(&asked.packets[chunk]));
+            append(places, list.count, chosen, _mm512_mask_blend_epi32(holds, second, place));
+            list.count += chosen.count_ones() as usize;
+        }
+    }
+
+    #[target_feature(enable = "avx512f,avx512bw")]
+    pub(super) fn intersect(rows: &[BitRows<'_>], width: usize, list: &List, out: &mut Sheet<'_>) {
+        if width < GROUP {
+            // A vector would be about the words of several packets, and wait for what was written of the one before.
+            return portable::intersect(rows, width, list, out);
+        }
+        for (at, packet) in list.packets().iter().enumerate() {
+            let (words, written) = out.row(*packet as usize, width);
+            for (words, (written, first)) in
+                words.chunks_mut(GROUP).zip(written.iter_mut().zip((0..).step_by(GROUP)))
+            {
+                let there = u8::MAX >> (GROUP - words.len());
+                let mut all = _mm512_maskz_set1_epi64(there, -1);
                 for rows in rows {
-                    let from = rows.of(packet, width)[first..].as_ptr().cast();
-                    // SAFETY: reads as many words as there are from `first` on, and eight at most.
+                    let from = rows.of(at, width)[first..][..words.len()].as_ptr().cast();
+                    // SAFETY: reads as many words as there are.
                     all = _mm512_and_si512(all, unsafe { _mm512_maskz_loadu_epi64(there, from) });
                 }
-                let to = out[first..].as_mut_ptr().cast();
-                // SAFETY: reads and writes as many words as there are from `first` on, and eight at most.
-                unsafe {
-                    let known = _mm512_maskz_loadu_epi64(there, to);
-                    _mm512_mask_storeu_epi64(to, there, _mm512_or_si512(known, all));
+                let some = _mm512_test_epi64_mask(all, all);
+                let to = words.as_mut_ptr().cast::<i64>();
+                if some & *written != 0 {
+                    // SAFETY: reads some of the words.
+                    let known = unsafe { _mm512_maskz_loadu_epi64(some & *written, to) };
+                    all = _mm512_or_si512(all, known);
                 }
+                // SAFETY: writes some of the words.
+                unsafe { _mm512_mask_storeu_epi64(to, some, all) };
+                *written |= some;
             }
         }
     }
@@ -707,8 +876,8 @@ mod avx2 {
     use std::arch::x86_64::*;
 
     use super::{
-        BinaryOperator, Bits, Choice, Chunks, ColumnId, Comparison, Descriptor, Lanes, Lookup,
-        Mask, QUAD, Rows, Windows, last, portable, quads,
+        BinaryOperator, Bits, Bounds, Choice, Chunks, ColumnId, Comparison, Descriptor, Lanes,
+        Lookup, Mask, QUAD, Rows, Windows, last, portable, quads,
     };
     use crate::lanes::{CHUNK, each};
 
@@ -954,19 +1123,8 @@ mod avx2 {
     }
 
     #[target_feature(enable = "avx2")]
-    pub(super) fn look_up(bounds: &[u32], values: &[u32], chunks: Chunks, lanes: &mut Lanes) {
-        portable::look_up(bounds, values, chunks, lanes);
-    }
-
-    #[target_feature(enable = "avx2")]
-    pub(super) fn intersect(
-        rows: &[portable::BitRows<'_>],
-        width: usize,
-        packets: Mask,
-        out: &mut [u64],
-        stride: usize,
-    ) {
-        portable::intersect(rows, width, packets, out, stride);
+    pub(super) fn look_up(bounds: &Bounds, chunks: Chunks, numbers: &mut Lanes) {
+        portable::look_up(bounds, chunks, numbers);
     }
 }
 

@@ -60,6 +60,32 @@ impl IndexMut<usize> for Lanes {
     }
 }
 
+/// Packets of a block, one behind the other. Columns beside it have the number of each at its place in the list.
+#[derive(Default)]
+pub(crate) struct List {
+    pub(crate) packets: Lanes,
+    /// How many there are.
+    pub(crate) count: usize,
+}
+
+impl List {
+    /// The packets' numbers.
+    pub(crate) fn packets(&self) -> &[u32] {
+        &self.packets.0.as_flattened()[..self.count]
+    }
+
+    /// The chunks of columns beside it.
+    pub(crate) fn chunks(&self) -> Chunks {
+        ((1_u32 << self.count.div_ceil(CHUNK)) - 1) as Chunks
+    }
+
+    /// The chunks of the block that packets are in.
+    pub(crate) fn found_in(&self) -> Chunks {
+        let chunk = |packet: &u32| 1 << (*packet as usize / CHUNK % CHUNKS);
+        self.packets().iter().fold(0, |chunks, packet| chunks | chunk(packet))
+    }
+}
+
 /// A set of chunks, one bit each.
 pub(crate) type Chunks = u16;
 
@@ -115,6 +141,12 @@ impl Mask {
     #[inline(always)]
     pub(crate) fn insert(&mut self, chunk: usize, packets: u16) {
         self.0[chunk / QUAD] |= u64::from(packets) << (chunk % QUAD * CHUNK);
+    }
+
+    /// How many packets there are.
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) fn count(&self) -> usize {
+        self.0.iter().map(|word| word.count_ones() as usize).sum()
     }
 
     /// The packets of one chunk.

@@ -21,7 +21,9 @@
 //! - `native`: the evaluation of single packets, by machine code made for the filter
 //! - `scalar`: the same everywhere else, step by step
 //! - `set`: many filters at once
+//! - `sheet`: where it is noted which of them keep packets
 //! - `lookup`: ways to see whether a number is in a set
+//! - `bounds`: what a number's place among bounds stands for
 //! - `lanes`: columns and masks
 //! - `portable`: what is done to them, in plain Rust
 //! - `kernels`: the same by AVX2 and AVX-512, and the only unsafe code here
@@ -30,6 +32,11 @@
 #[cfg(target_arch = "x86_64")]
 mod assembler;
 mod bits;
+#[cfg_attr(
+    not(target_arch = "x86_64"),
+    expect(dead_code, reason = "the first halvings are for the registers of AVX-512")
+)]
+mod bounds;
 mod columns;
 mod engine;
 mod fused;
@@ -46,6 +53,7 @@ mod program;
 mod quads;
 mod scalar;
 mod set;
+mod sheet;
 mod vector;
 
 pub use engine::Engine;

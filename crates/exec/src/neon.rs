@@ -11,6 +11,7 @@ use linerate_base::Descriptor;
 use linerate_filter::plan::{BinaryOperator, Comparison};
 
 use crate::bits::Bits;
+use crate::bounds::Bounds;
 use crate::kernels::chunks::{Vectors, load, store, words};
 use crate::lanes::{Chunks, Lanes, Mask, QUAD, each};
 use crate::lookup::Lookup;
@@ -171,14 +172,14 @@ pub(crate) fn halves(constants: &[u16], lanes: &Lanes, chunks: Chunks) -> [Mask;
 const FEW_BOUNDS: usize = 32;
 
 #[target_feature(enable = "neon")]
-pub(crate) fn look_up(bounds: &[u32], values: &[u32], chunks: Chunks, lanes: &mut Lanes) {
-    if bounds.len() > FEW_BOUNDS {
-        return portable::look_up(bounds, values, chunks, lanes);
+pub(crate) fn look_up(bounds: &Bounds, chunks: Chunks, lanes: &mut Lanes) {
+    if bounds.bounds().len() > FEW_BOUNDS {
+        return portable::look_up(bounds, chunks, lanes);
     }
     for chunk in each(chunks) {
         let numbers = load(&lanes[chunk]);
         let mut counts = [vdupq_n_u32(0); 4];
-        for bound in bounds {
+        for bound in bounds.bounds() {
             let bound = vdupq_n_u32(*bound);
             for (number, count) in numbers.iter().zip(&mut counts) {
                 // All ones are minus one.
@@ -186,17 +187,6 @@ pub(crate) fn look_up(bounds: &[u32], values: &[u32], chunks: Chunks, lanes: &mu
             }
         }
         store(&mut lanes[chunk], counts);
-        lanes[chunk] = lanes[chunk].map(|count| values[count as usize]);
+        lanes[chunk] = lanes[chunk].map(|count| bounds.values()[count as usize]);
     }
-}
-
-#[target_feature(enable = "neon")]
-pub(crate) fn intersect(
-    rows: &[portable::BitRows<'_>],
-    width: usize,
-    packets: Mask,
-    out: &mut [u64],
-    stride: usize,
-) {
-    portable::intersect(rows, width, packets, out, stride);
 }

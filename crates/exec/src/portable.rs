@@ -8,9 +8,11 @@ use linerate_base::Descriptor;
 use linerate_filter::plan::{BinaryOperator, Comparison, apply};
 
 use crate::bits::Bits;
-use crate::lanes::{CHUNK, Chunks, Lanes, Mask, QUAD, each};
-use crate::lookup::Lookup;
+use crate::bounds::Bounds;
+use crate::lanes::{CHUNK, Chunks, Lanes, List, Mask, QUAD, each};
+use crate::lookup::{Lookup, Table};
 use crate::program::ColumnId;
+use crate::sheet::{GROUP, Sheet, add};
 use crate::vector::Rows;
 
 /// Where in memory the numbers of a column are, four bytes each in network order.
@@ -169,17 +171,56 @@ pub(crate) fn combine(
     }
 }
 
-/// Makes each number the value that belongs to the count of bounds that are not above it. Bounds ascend, and there is
-/// one value more than there are bounds.
-pub(crate) fn look_up(bounds: &[u32], values: &[u32], chunks: Chunks, lanes: &mut Lanes) {
+/// Lists packets, ascending.
+pub(crate) fn list(packets: Mask, list: &mut List) {
+    list.count = 0;
+    for (at, packet) in list.packets.0.as_flattened_mut().iter_mut().zip(packets.iter()) {
+        *at = packet as u32;
+        list.count += 1;
+    }
+}
+
+/// Takes some bits of a column for each packet of a list.
+pub(crate) fn pick(bits: Bits, lanes: &Lanes, list: &List, out: &mut Lanes) {
+    for (out, packet) in out.0.as_flattened_mut().iter_mut().zip(list.packets()) {
+        *out = bits.number(lanes.of(*packet as usize));
+    }
+}
+
+/// Makes each number of some chunks its value.
+pub(crate) fn look_up(bounds: &Bounds, chunks: Chunks, numbers: &mut Lanes) {
     for chunk in each(chunks) {
-        for lane in &mut lanes[chunk] {
-            *lane = values[bounds.partition_point(|bound| bound <= lane)];
+        numbers[chunk] = numbers[chunk].map(|number| bounds.value(number));
+    }
+}
+
+/// Keeps those packets of a list whose number in the last of the columns is not 0.
+pub(crate) fn narrow(list: &mut List, columns: &mut [Lanes]) {
+    let Some(last) = columns.len().checked_sub(1) else { return };
+    let mut kept = 0;
+    for at in 0..list.count {
+        if columns[last].of(at) != 0 {
+            let lists = columns.iter_mut().chain([&mut list.packets]);
+            lists.for_each(|list| list.0.as_flattened_mut().copy_within(at..=at, kept));
+            kept += 1;
+        }
+    }
+    list.count = kept;
+}
+
+/// Lists those of some packets whose key is in a table, and their places there.
+pub(crate) fn find(table: &Table, asked: &List, keys: &Lanes, list: &mut List, places: &mut Lanes) {
+    list.count = 0;
+    for (packet, key) in asked.packets().iter().zip(keys.0.as_flattened()) {
+        if table.contains(*key) {
+            list.packets.0.as_flattened_mut()[list.count] = *packet;
+            places.0.as_flattened_mut()[list.count] = table.place_of(*key) as u32;
+            list.count += 1;
         }
     }
 }
 
-/// Rows of bits, and which of them each packet has.
+/// Rows of bits, and which of them each packet of a list has.
 #[derive(Clone, Copy)]
 pub(crate) struct BitRows<'a> {
     pub(crate) words: &'a [u64],
@@ -187,25 +228,23 @@ pub(crate) struct BitRows<'a> {
 }
 
 impl<'a> BitRows<'a> {
-    /// That of a packet, where rows are so wide.
+    /// That of the packet at a place of the list, where rows are so wide.
     #[inline(always)]
-    pub(crate) fn of(&self, packet: usize, width: usize) -> &'a [u64] {
-        &self.words[self.numbers.of(packet) as usize * width..][..width]
+    pub(crate) fn of(&self, at: usize, width: usize) -> &'a [u64] {
+        &self.words[self.numbers.of(at) as usize * width..][..width]
     }
 }
 
-/// Adds to a packet's words, the first `width` of `stride`, what is in all of its rows.
-pub(crate) fn intersect(
-    rows: &[BitRows<'_>],
-    width: usize,
-    packets: Mask,
-    out: &mut [u64],
-    stride: usize,
-) {
-    for packet in packets.iter() {
-        let of = rows.iter().map(|rows| rows.of(packet, width));
-        for (at, out) in out[packet * stride..][..width].iter_mut().enumerate() {
-            *out |= of.clone().fold(u64::MAX, |all, row| all & row[at]);
+/// Adds to the first `width` words of each packet what is in all of its rows.
+pub(crate) fn intersect(rows: &[BitRows<'_>], width: usize, list: &List, out: &mut Sheet<'_>) {
+    for (at, packet) in list.packets().iter().enumerate() {
+        let of = rows.iter().map(|rows| rows.of(at, width));
+        let (words, written) = out.row(*packet as usize, width);
+        for (number, word) in words.iter_mut().enumerate() {
+            let all = of.clone().fold(u64::MAX, |all, row| all & row[number]);
+            if all != 0 {
+                add(word, &mut written[number / GROUP], number, all);
+            }
         }
     }
 }
@@ -214,7 +253,7 @@ pub(crate) fn intersect(
 mod tests {
     use super::*;
     use crate::kernels::Level;
-    use crate::lanes::LANES;
+    use crate::lanes::{LANES, WORDS};
     use proptest::collection::vec;
     use proptest::prelude::*;
 
@@ -264,6 +303,26 @@ mod tests {
         asked(&out, chunks)
     }
 
+    fn column(numbers: &[u32]) -> Lanes {
+        let mut lanes = Lanes::default();
+        lanes.0.as_flattened_mut()[..numbers.len()].copy_from_slice(numbers);
+        lanes
+    }
+
+    fn listed(list: &List, lanes: &Lanes) -> Vec<u32> {
+        lanes.0.as_flattened()[..list.count].to_vec()
+    }
+
+    fn mask() -> impl Strategy<Value = Mask> {
+        let word =
+            prop_oneof![Just(0), Just(u64::MAX), any::<u64>(), (0..64).prop_map(|at| 1_u64 << at)];
+        prop::array::uniform4(word).prop_map(|words: [u64; WORDS]| Mask(words))
+    }
+
+    fn small() -> impl Strategy<Value = Vec<u32>> {
+        vec(0..40_u32, LANES)
+    }
+
     proptest! {
         #[test]
         fn every_level_finds_the_same(
@@ -302,8 +361,8 @@ mod tests {
         ) {
             let starts = Lanes(array::from_fn(|chunk| array::from_fn(|lane| starts[chunk * CHUNK + lane])));
             let windows = Windows { region: &region, starts: &starts, base: base.as_ref(), offset };
-            let bounds: Vec<_> = bounds.into_iter().collect();
-            let values: Vec<_> = (0..=bounds.len() as u32).map(|count| !count).collect();
+            let values = (0..=bounds.len() as u32).map(|count| !count).collect();
+            let bounds = Bounds::new(bounds.into_iter().collect(), values);
             let (right, mask, left) = taken;
             let bits = Bits { right, mask, left };
             for level in Level::all() {
@@ -318,9 +377,80 @@ mod tests {
                     "{}", level
                 );
                 let (mut ours, mut meant) = (numbers, numbers);
-                level.look_up(&bounds, &values, chunks, &mut ours);
-                look_up(&bounds, &values, chunks, &mut meant);
+                level.look_up(&bounds, chunks, &mut ours);
+                look_up(&bounds, chunks, &mut meant);
                 prop_assert_eq!(asked(&ours, chunks), asked(&meant, chunks), "{}", level);
+            }
+        }
+
+        #[test]
+        fn lists_are_the_same_at_every_level(
+            packets in mask(),
+            (one, other) in (small(), small()),
+            right in 0..3_u32,
+            keys in prop::collection::btree_set(0..40_u32, 1..30),
+        ) {
+            let table = Table::new(&keys.iter().copied().collect::<Vec<_>>());
+            let bits = Bits { right, mask: 0x3f, left: 1 };
+            let meant: Vec<_> = packets.iter().collect();
+            for level in Level::all() {
+                let (mut list, mut columns) = (List::default(), [Lanes::default(), column(&other)]);
+                level.list(packets, &mut list);
+                prop_assert!(list.packets().iter().map(|packet| *packet as usize).eq(meant.iter().copied()));
+                level.pick(bits, &column(&one), &list, &mut columns[0]);
+                let picked: Vec<_> = meant.iter().map(|packet| bits.number(one[*packet])).collect();
+                prop_assert_eq!(listed(&list, &columns[0]), picked, "{}", level);
+
+                let (mut found, mut places) = (List::default(), Lanes::default());
+                level.find(&table, &list, &column(&other), &mut found, &mut places);
+                let members = meant.iter().zip(&other).filter(|(_, key)| keys.contains(key));
+                let (there, keys): (Vec<_>, Vec<_>) = members.map(|(packet, key)| (*packet as u32, *key)).unzip();
+                prop_assert_eq!(found.packets(), &there, "{}", level);
+                let at = |place: &u32| table.places().0[*place as usize];
+                prop_assert_eq!(listed(&found, &places).iter().map(at).collect::<Vec<_>>(), keys);
+
+                level.narrow(&mut list, &mut columns);
+                let kept = meant.iter().zip(&other).filter(|(_, number)| **number != 0);
+                let (there, left): (Vec<_>, Vec<_>) = kept.map(|(packet, number)| (*packet as u32, *number)).unzip();
+                prop_assert_eq!(list.packets(), &there, "{}", level);
+                prop_assert_eq!(listed(&list, &columns[1]), left);
+                let first: Vec<_> = there.iter().map(|packet| bits.number(one[*packet as usize])).collect();
+                prop_assert_eq!(listed(&list, &columns[0]), first);
+            }
+        }
+
+        #[test]
+        fn rows_have_in_common_the_same_at_every_level(
+            packets in mask(),
+            (one, other) in (small(), small()),
+            width in 1..20_usize,
+            beside in 0..3_usize,
+            words in vec(prop_oneof![Just(0), any::<u64>()], 40 * 20),
+            before in vec(any::<u64>(), LANES * 22),
+            written in vec(any::<u8>(), LANES * 3),
+        ) {
+            let stride = width + beside;
+            let rows = [column(&one), column(&other)];
+            let rows = rows.each_ref().map(|numbers| BitRows { words: &words, numbers });
+            let word = |words: &[u64], written: &[u8], packet: usize, at: usize| {
+                let is_written = written[packet * stride.div_ceil(GROUP) + at / GROUP] >> (at % GROUP) & 1 == 1;
+                if is_written { words[packet * stride + at] } else { 0 }
+            };
+            for level in Level::all() {
+                let (mut after, mut now) = (before.clone(), written.clone());
+                let mut list = List::default();
+                level.list(packets, &mut list);
+                level.intersect(&rows, width, &list, &mut Sheet::new(&mut after, &mut now, stride));
+                let place = |packet: usize| packets.iter().position(|listed| listed == packet);
+                for packet in 0..LANES {
+                    let place = place(packet);
+                    for at in 0..stride {
+                        let common = |place: usize| rows.iter().fold(u64::MAX, |all, rows| all & rows.of(place, width)[at]);
+                        let more = place.filter(|_| at < width).map_or(0, common);
+                        let meant = word(&before, &written, packet, at) | more;
+                        prop_assert_eq!(word(&after, &now, packet, at), meant, "{}: {} {}", level, packet, at);
+                    }
+                }
             }
         }
     }

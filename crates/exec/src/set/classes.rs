@@ -2,8 +2,10 @@
 
 use std::collections::HashMap;
 
+use crate::bounds::Bounds;
 use crate::kernels::Level;
 use crate::lanes::{Chunks, Lanes};
+use crate::sheet::{GROUP, skip};
 
 use super::matches::BITS;
 
@@ -14,12 +16,12 @@ const ROOM: usize = 1 << 21;
 /// filter, that classes with equal rows share.
 #[derive(Debug)]
 pub(super) struct Classes {
-    /// The first number of each class but the first, ascending.
-    bounds: Box<[u32]>,
-    /// The row of each class.
-    rows_of: Box<[u32]>,
+    /// Where classes begin, and the row of each.
+    bounds: Bounds,
     /// Rows one behind the other; the first is empty.
     rows: Vec<u64>,
+    /// How many words are before the first.
+    skip: usize,
     /// Words of a row.
     width: usize,
     /// For each row, in which of its parts there is anything (F. Baboescu and G. Varghese, "Scalable packet
@@ -57,19 +59,35 @@ impl Classes {
                 return None;
             }
         }
-        let (bounds, rows_of) = (bounds.into(), rows_of.into());
         let parts = sweep.rows.chunks_exact(width).map(|row| {
             let any = |words: &[u64]| u64::from(words.iter().any(|word| *word != 0));
             row.chunks(part(width)).rev().fold(0, |parts, words| parts << 1 | any(words))
         });
-        Some(Self { bounds, rows_of, parts: parts.collect(), rows: sweep.rows, width })
+        let parts = parts.collect();
+        let bounds = Bounds::new(bounds.into(), rows_of.into());
+        let mut rows = vec![0; sweep.rows.len() + GROUP];
+        let skip = skip(&rows);
+        rows[skip..][..sweep.rows.len()].copy_from_slice(&sweep.rows);
+        Some(Self { bounds, parts, rows, skip, width })
     }
 
     /// The share of a row's parts in which there is anything, in the mean over classes.
     pub(super) fn density(&self) -> f64 {
-        let parts = self.width.div_ceil(part(self.width)) * self.rows_of.len();
-        let filled = self.rows_of.iter().map(|row| self.parts[*row as usize].count_ones());
+        let rows_of = self.bounds.values();
+        let parts = self.width.div_ceil(part(self.width)) * rows_of.len();
+        let filled = rows_of.iter().map(|row| self.parts[*row as usize].count_ones());
         f64::from(filled.sum::<u32>()) / parts as f64
+    }
+
+    /// The share of filters that want a number, in the mean over classes.
+    pub(super) fn wanted(&self) -> f64 {
+        let bits = |row: &u32| {
+            let words = &self.rows()[*row as usize * self.width..][..self.width];
+            words.iter().map(|word| word.count_ones()).sum::<u32>()
+        };
+        let rows_of = self.bounds.values();
+        let wanted: f64 = rows_of.iter().map(|row| f64::from(bits(row))).sum();
+        wanted / (rows_of.len() * self.width * BITS) as f64
     }
 
     /// In which parts of a row there is anything; none where there is not.
@@ -79,27 +97,27 @@ impl Classes {
 
     /// A word of a row.
     pub(super) fn word(&self, row: u32, word: usize) -> u64 {
-        self.rows[row as usize * self.width + word]
+        self.rows()[row as usize * self.width + word]
     }
 
-    /// How many there are.
-    pub(super) fn len(&self) -> usize {
-        self.rows_of.len()
+    /// Whether a number's class is found without memory.
+    pub(super) fn are_few(&self) -> bool {
+        self.bounds.rest() == 0
     }
 
-    /// Makes numbers the numbers of their rows; 0 is the empty one.
-    pub(super) fn find(&self, level: Level, chunks: Chunks, lanes: &mut Lanes) {
-        level.look_up(&self.bounds, &self.rows_of, chunks, lanes);
+    /// Makes numbers of some chunks the numbers of their rows; 0 is the empty one.
+    pub(super) fn find(&self, level: Level, chunks: Chunks, numbers: &mut Lanes) {
+        level.look_up(&self.bounds, chunks, numbers);
     }
 
     /// Rows one behind the other.
     pub(super) fn rows(&self) -> &[u64] {
-        &self.rows
+        &self.rows[self.skip..]
     }
 
     /// Takes a filter's bit out of all rows.
     pub(super) fn forget(&mut self, bit: usize) {
-        for row in self.rows.chunks_exact_mut(self.width) {
+        for row in self.rows[self.skip..].chunks_exact_mut(self.width) {
             row[bit / BITS] &= !(1 << (bit % BITS));
         }
     }
@@ -143,7 +161,7 @@ impl Sweep {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lanes::{CHUNK, LANES, Mask};
+    use crate::lanes::LANES;
     use proptest::prelude::*;
 
     fn number() -> impl Strategy<Value = u32> {
@@ -163,8 +181,8 @@ mod tests {
             classes.forget(forgotten);
             for level in Level::all() {
                 let mut lanes = Lanes::default();
-                asked.iter().enumerate().for_each(|(at, n)| lanes[at / CHUNK][at % CHUNK] = *n);
-                classes.find(level, Mask::ALL.chunks(), &mut lanes);
+                lanes.0.as_flattened_mut().copy_from_slice(&asked);
+                classes.find(level, Chunks::MAX, &mut lanes);
                 for (at, number) in asked.iter().enumerate() {
                     let mut meant = [0_u64; 2];
                     for ((from, to), bit) in &ranges {

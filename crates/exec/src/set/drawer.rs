@@ -6,7 +6,7 @@ use crate::lookup::Table;
 pub(super) type RuleId = u32;
 
 /// What is filed: a rule of which something is left to be asked, or else its filter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Entry {
     Rule(RuleId),
     Filter(usize),
@@ -63,22 +63,17 @@ fn row(filters: &[usize]) -> Option<Box<[u64]>> {
 #[derive(Debug)]
 pub(super) struct Points {
     table: Table,
-    /// What is under the number of each place of the table.
-    found: Vec<Found>,
+    /// What is under the number of each place of the table: a filter, and nothing else; or, with its highest bit set, the
+    /// number of a folder. So most of what is found is found without a look elsewhere.
+    found: Vec<u32>,
     /// The first is empty.
     folders: Vec<Folder>,
 }
 
-/// What is under a number.
-#[derive(Clone, Copy, Debug)]
-enum Found {
-    /// A filter, and nothing else: one number in place of a folder that lies elsewhere.
-    Filter(u32),
-    /// The folder of this number.
-    Folder(u32),
-}
+/// Tells a folder's number.
+const FOLDER: u32 = 1 << 31;
 
-/// The same, to be looked at.
+/// What is under a number, to be looked at.
 #[derive(Clone, Copy)]
 pub(super) enum Under<'a> {
     Filter(usize),
@@ -86,20 +81,19 @@ pub(super) enum Under<'a> {
 }
 
 impl Points {
-    /// Entries are not empty.
-    pub(super) fn new(mut entries: Vec<(u32, Entry)>) -> Self {
-        entries.sort_unstable();
+    /// Entries are not empty, and ascend.
+    pub(super) fn new(entries: &[(u32, Entry)]) -> Self {
         let mut keys: Vec<_> = entries.iter().map(|(key, _)| *key).collect();
         keys.dedup();
         let table = Table::new(&keys);
-        let mut found = vec![Found::Folder(0); table.places().0.len()];
+        let mut found = vec![FOLDER; table.places().0.len()];
         let mut folders = vec![Folder::default()];
         for group in entries.chunk_by(|one, other| one.0 == other.0) {
             let under = match *group {
-                [(_, Entry::Filter(filter))] => Found::Filter(filter as u32),
+                [(_, Entry::Filter(filter))] if filter < FOLDER as usize => filter as u32,
                 _ => {
                     folders.push(Folder::new(group.iter().map(|(_, entry)| *entry)));
-                    Found::Folder(folders.len() as u32 - 1)
+                    FOLDER | (folders.len() as u32 - 1)
                 }
             };
             table.places_of(group[0].0).for_each(|place| found[place] = under);
@@ -107,19 +101,24 @@ impl Points {
         Self { table, found, folders }
     }
 
-    /// What is under a number, under which there is something.
-    pub(super) fn of(&self, number: u32) -> Under<'_> {
-        match self.found[self.table.place_of(number)] {
-            Found::Filter(filter) => Under::Filter(filter as usize),
-            Found::Folder(folder) => Under::Folder(&self.folders[folder as usize]),
+    /// The numbers under which there is something.
+    pub(super) fn table(&self) -> &Table {
+        &self.table
+    }
+
+    /// What is under the number at a place of the table.
+    #[inline(always)]
+    pub(super) fn at(&self, place: usize) -> Under<'_> {
+        match self.found[place] {
+            folder @ FOLDER.. => Under::Folder(&self.folders[(folder & !FOLDER) as usize]),
+            filter => Under::Filter(filter as usize),
         }
     }
 
     pub(super) fn forget(&mut self, filter: usize) {
         self.folders.iter_mut().for_each(|folder| folder.forget(filter));
-        let is_it =
-            |found: &&mut Found| matches!(**found, Found::Filter(f) if f as usize == filter);
-        self.found.iter_mut().filter(is_it).for_each(|found| *found = Found::Folder(0));
+        let is_it = |found: &&mut u32| **found as usize == filter && **found < FOLDER;
+        self.found.iter_mut().filter(is_it).for_each(|found| *found = FOLDER);
     }
 }
 
@@ -245,7 +244,9 @@ mod tests {
             };
             let entries: Vec<_> = ranges.into_iter().enumerate().map(entry).collect();
             let mut spans = Spans::new(&entries);
-            let mut points = Points::new(entries.iter().map(|((from, _), e)| (*from, *e)).collect());
+            let mut under: Vec<_> = entries.iter().map(|((from, _), e)| (*from, *e)).collect();
+            under.sort_unstable();
+            let mut points = Points::new(&under);
             spans.forget(forgotten);
             points.forget(forgotten);
             for number in asked {
@@ -258,7 +259,8 @@ mod tests {
                 };
                 prop_assert_eq!(filed(spans.get(number)), meant(&|(from, to)| (from..=to).contains(&number)));
                 if entries.iter().any(|((from, _), _)| *from == number) {
-                    prop_assert_eq!(filed([points.of(number)]), meant(&|(from, _)| from == number));
+                    let place = points.table().place_of(number);
+                    prop_assert_eq!(filed([points.at(place)]), meant(&|(from, _)| from == number));
                 }
             }
         }

@@ -1,13 +1,14 @@
 //! Where rules are filed.
 
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, HashMap};
 
-use linerate_filter::plan::{BinaryOperator, Check, Value, ValueId};
+use linerate_filter::plan::{Check, Value, ValueId};
 use linerate_filter::rules::{Condition, Ranges, Rule};
 
 use crate::lookup::Lookup;
 use crate::program::{Builder, Column, Operand};
+use crate::sheet::GROUP;
 
 use super::classes::Classes;
 use super::drawer::{Entry, Points, RuleId, Spans};
@@ -30,6 +31,7 @@ const LAYERS: usize = 4;
 pub(super) struct Filed {
     pub(super) columns: Vec<Column>,
     pub(super) guards: Vec<Guard>,
+    pub(super) points: Vec<Points>,
     pub(super) leftovers: Vec<Leftover>,
 }
 
@@ -37,7 +39,12 @@ pub(super) struct Filed {
 pub(super) fn file(values: &[Value], rules: &[(usize, &Rule)]) -> Filed {
     let known = guards(rules);
     let rivals = Rivals::new(rules);
-    let mut filing = Filing { values, builder: Builder::new(values, 0), leftovers: Vec::new() };
+    let mut filing = Filing {
+        values,
+        builder: Builder::new(values, 0),
+        points: HashMap::new(),
+        leftovers: Vec::new(),
+    };
     let test = |filing: &mut Filing<'_>, known: &Option<_>| known.and_then(|c| filing.question(c));
     let mut guards: Vec<_> = known
         .iter()
@@ -62,7 +69,10 @@ pub(super) fn file(values: &[Value], rules: &[(usize, &Rule)]) -> Filed {
         guards[*guard].drawers.push(filing.drawer(&pile, &common));
     }
     guards.retain(|guard| !guard.drawers.is_empty() || !guard.grids.is_empty());
-    Filed { columns: filing.builder.columns, guards, leftovers: filing.leftovers }
+    let mut points: Vec<_> = filing.points.into_iter().collect();
+    points.sort_unstable_by_key(|(_, number)| *number);
+    let points = points.into_iter().map(|(entries, _)| Points::new(&entries)).collect();
+    Filed { columns: filing.builder.columns, guards, points, leftovers: filing.leftovers }
 }
 
 /// Rules by their shapes.
@@ -207,13 +217,15 @@ impl Rivals {
 struct Filing<'a> {
     values: &'a [Value],
     builder: Builder<'a>,
+    /// Entries under single numbers, ascending, and the number of what will be made of them.
+    points: HashMap<Vec<(u32, Entry)>, usize>,
     leftovers: Vec<Leftover>,
 }
 
 impl Filing<'_> {
     fn field(&mut self, condition: &Condition) -> Field {
         let (operand, bits) = self.builder.field(condition.value);
-        Field { operand, bits, mask: condition.mask }
+        Field { operand, bits: bits.masked(condition.mask) }
     }
 
     /// Files a rule of which some conditions are known to hold.
@@ -245,8 +257,8 @@ impl Filing<'_> {
 
     fn grid(&mut self, shape: &Shape, rules: &[&Posed<'_>]) -> Option<Grid> {
         let words = || rules.iter().map(|posed| posed.filter / BITS);
-        let (first, last) = (words().min()?, words().max()?);
-        let width = last - first + 1;
+        let first = words().min()? / GROUP * GROUP;
+        let width = words().max()? - first + 1;
         let axes = shape.axes.iter().map(|(value, mask)| {
             let ranges = rules.iter().flat_map(|posed| {
                 let conditions = posed.rule.conditions.iter();
@@ -256,10 +268,11 @@ impl Filing<'_> {
             });
             let classes = Classes::new(width, &ranges.collect::<Vec<_>>())?;
             let (operand, bits) = self.builder.field(*value);
-            Some(Axis { operand, bits: bits.then(BinaryOperator::And, *mask)?, classes })
+            Some(Axis { operand, bits: bits.masked(*mask), classes })
         });
         let mut axes: Box<[_]> = axes.collect::<Option<_>>()?;
-        axes.sort_by_key(|axis| axis.classes.len());
+        let key = |axis: &Axis| (!axis.classes.are_few(), axis.classes.wanted());
+        axes.sort_by(|a, b| key(a).partial_cmp(&key(b)).unwrap_or(Ordering::Equal));
         let needs = shape.needs.iter().map(|value| self.builder.field(*value).0).collect();
         Some(Grid { is_sparse: is_sparse(&axes, width), axes, needs, first, width })
     }
@@ -288,20 +301,26 @@ impl Filing<'_> {
         let mut operands: Vec<_> = asked.collect();
         operands.sort_unstable_by_key(|operand| (operand.lanes, operand.present));
         operands.dedup();
-        let among = among(points.iter().map(|(at, _)| *at).collect());
         Drawer {
             field,
             common,
-            points: among.map(|among| (lookup(field, &among), Points::new(points))),
+            points: self.points(points),
             spans: (!spans.is_empty()).then(|| Spans::new(&spans)),
             operands,
         }
+    }
+
+    /// The number of the entries, if there are any.
+    fn points(&mut self, mut entries: Vec<(u32, Entry)>) -> Option<usize> {
+        entries.sort_unstable();
+        let next = self.points.len();
+        (!entries.is_empty()).then(|| *self.points.entry(entries).or_insert(next))
     }
 }
 
 /// How to see whether a field passes a check.
 fn lookup(field: Field, check: &Check) -> Lookup {
-    let (bits, check) = field.bits.check(field.mask, check);
+    let (bits, check) = field.bits.check(u32::MAX, check);
     Lookup::new(bits, check)
 }
 

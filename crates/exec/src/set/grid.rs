@@ -17,11 +17,12 @@ pub(super) const AXES: usize = 8;
 /// Rules of filters, at most one of each unless there is one field only.
 #[derive(Debug)]
 pub(super) struct Grid {
-    /// Those with few classes come first.
+    /// Those with few classes come first, and then those whose numbers fewest filters want: these leave the fewest packets to be
+    /// looked up in the others.
     pub(super) axes: Box<[Axis]>,
     /// What packets must have besides.
     pub(super) needs: Box<[Operand]>,
-    /// The word of a packet's matches with which rows begin.
+    /// The word of a packet's matches with which rows begin: the first of a group.
     pub(super) first: usize,
     /// Words of a row.
     pub(super) width: usize,

@@ -63,6 +63,8 @@ pub struct FilterSet {
     level: Level,
     /// By number; `None` where one was removed.
     members: Vec<Option<Member>>,
+    /// The numbers of those that are run by themselves, removed ones included.
+    wholes: Vec<usize>,
     values: Values,
     /// Each has more than twice the members of the next.
     tiers: Vec<Tier>,
@@ -96,8 +98,13 @@ impl FilterSet {
 
     /// The same by the instructions of a level.
     pub fn at_level(filters: &[Filter], level: Level) -> Self {
-        let mut set =
-            Self { level, members: Vec::new(), values: Values::default(), tiers: Vec::new() };
+        let mut set = Self {
+            level,
+            members: Vec::new(),
+            wholes: Vec::new(),
+            values: Values::default(),
+            tiers: Vec::new(),
+        };
         filters.iter().for_each(|filter| set.add(filter));
         set.file(&(0..filters.len()).collect::<Vec<_>>());
         set
@@ -162,7 +169,6 @@ impl FilterSet {
                 Some(near) => (block, Some(near)),
                 None => (&block[..1], near(batch.region(), &block[..1])),
             };
-            matches.clear(first, block.len());
             if let Some((region, from)) = near {
                 self.level.note(block, from, rows);
                 let packets = Packets { region, descriptors: block, from, interface };
@@ -183,18 +189,22 @@ impl FilterSet {
         interface: Option<u32>,
         matches: &mut SetMatches,
     ) {
-        for (number, member) in self.members.iter().enumerate() {
-            if let Some(Member::Whole(engine)) = member {
+        for number in &self.wholes {
+            if let Some(Member::Whole(engine)) = &self.members[*number] {
                 engine.run(batch, interface, &mut workspace.matches);
-                workspace.matches.iter().for_each(|packet| matches.insert(packet, number));
+                workspace.matches.iter().for_each(|packet| matches.insert(packet, *number));
             }
         }
     }
 
     fn add(&mut self, filter: &Filter) {
         let rules = self.values.rules(filter).filter(|rules| tier::takes(rules));
-        let whole = || Member::Whole(Engine::at_level(filter, self.level));
-        self.members.push(Some(rules.map_or_else(whole, Member::Rules)));
+        let member = rules
+            .map_or_else(|| Member::Whole(Engine::at_level(filter, self.level)), Member::Rules);
+        if matches!(member, Member::Whole(_)) {
+            self.wholes.push(self.members.len());
+        }
+        self.members.push(Some(member));
     }
 
     /// Files those of the members that have rules.

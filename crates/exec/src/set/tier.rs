@@ -25,6 +25,7 @@ pub(super) struct Tier {
     /// The columns that fields are in.
     program: Program,
     guards: Vec<Guard>,
+    points: Vec<Points>,
     leftovers: Vec<Leftover>,
 }
 
@@ -42,8 +43,8 @@ pub(super) struct Drawer {
     pub(super) field: Field,
     /// What all of them ask for: found out for many packets at once.
     pub(super) common: Vec<(Operand, Lookup)>,
-    /// What numbers are rules under, and which rules.
-    pub(super) points: Option<(Lookup, Points)>,
+    /// Which rules are under single numbers: index among the tier's, as drawers of different fields may have the same.
+    pub(super) points: Option<usize>,
     pub(super) spans: Option<Spans>,
     /// What the rules ask for besides.
     pub(super) operands: Vec<Operand>,
@@ -54,7 +55,6 @@ pub(super) struct Drawer {
 pub(super) struct Field {
     pub(super) operand: Operand,
     pub(super) bits: Bits,
-    pub(super) mask: u32,
 }
 
 /// What is left to be asked of a rule that was found.
@@ -76,8 +76,9 @@ impl Tier {
     pub(super) fn new(values: &[Value], members: &[(usize, &[Rule])]) -> Self {
         let rules = members.iter().flat_map(|(number, rules)| rules.iter().map(|r| (*number, r)));
         let members = members.iter().map(|(number, _)| *number).collect();
-        let Filed { columns, guards, leftovers } = file(values, &rules.collect::<Vec<_>>());
-        Self { members, guards, program: Program::of_columns(columns), leftovers }
+        let filed = file(values, &rules.collect::<Vec<_>>());
+        let Filed { columns, guards, points, leftovers } = filed;
+        Self { members, guards, points, program: Program::of_columns(columns), leftovers }
     }
 
     /// The numbers of its filters, removed ones included.
@@ -90,11 +91,9 @@ impl Tier {
         self.leftovers
             .iter_mut()
             .for_each(|rule| rule.filter = rule.filter.filter(|f| *f != number));
+        self.points.iter_mut().for_each(|points| points.forget(number));
         for Guard { drawers, grids, .. } in &mut self.guards {
-            for drawer in drawers {
-                drawer.points.iter_mut().for_each(|(_, points)| points.forget(number));
-                drawer.spans.iter_mut().for_each(|spans| spans.forget(number));
-            }
+            drawers.iter_mut().flat_map(|d| &mut d.spans).for_each(|spans| spans.forget(number));
             grids.iter_mut().for_each(|grid| grid.forget(number));
         }
     }
@@ -113,7 +112,8 @@ impl Tier {
         matches: &mut SetMatches,
     ) {
         let all = columns.packets();
-        let mut search = Search { columns, leftovers: &self.leftovers, found, first, matches };
+        let Self { points, leftovers, .. } = self;
+        let mut search = Search { columns, points, leftovers, found, first, matches };
         for guard in &self.guards {
             let active = match &guard.test {
                 None => all,
@@ -127,6 +127,6 @@ impl Tier {
 
 impl Field {
     pub(super) fn number(self, lane: u32) -> u32 {
-        self.bits.number(lane) & self.mask
+        self.bits.number(lane)
     }
 }
