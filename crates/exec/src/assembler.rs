@@ -5,6 +5,8 @@ use cranelift_assembler_x64::{
     inst,
 };
 
+use crate::condition::Condition;
+
 /// Registers by their numbers.
 pub(crate) struct Numbered;
 
@@ -26,30 +28,6 @@ pub(crate) type Memory = Amode<u8>;
 /// Where a jump leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Label(usize);
-
-/// What the last comparison found, unsigned.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Condition {
-    Equal,
-    NotEqual,
-    Above,
-    AboveOrEqual,
-    Below,
-    BelowOrEqual,
-}
-
-impl Condition {
-    fn opposite(self) -> Self {
-        match self {
-            Self::Equal => Self::NotEqual,
-            Self::NotEqual => Self::Equal,
-            Self::Above => Self::BelowOrEqual,
-            Self::AboveOrEqual => Self::Below,
-            Self::Below => Self::AboveOrEqual,
-            Self::BelowOrEqual => Self::Above,
-        }
-    }
-}
 
 /// Code that comes into being.
 #[derive(Default)]
@@ -101,6 +79,11 @@ impl Assembler {
         self.places[label.0] = Some(self.code.len());
     }
 
+    /// How many bytes there are.
+    pub(crate) fn place(&self) -> usize {
+        self.code.len()
+    }
+
     pub(crate) fn push(&mut self, instruction: impl Into<Inst<Numbered>>) {
         instruction.into().encode(&mut self.code);
     }
@@ -130,6 +113,30 @@ impl Assembler {
             Condition::BelowOrEqual => self.push(inst::jbe_d32::new(0)),
         }
         self.refer(to, 0);
+    }
+
+    /// Writes what the last comparison found to the lowest byte of a register, as 1 or 0.
+    pub(crate) fn set(&mut self, condition: Condition, register: u8) {
+        match condition {
+            Condition::Equal => self.push(inst::sete_m::new(register)),
+            Condition::NotEqual => self.push(inst::setne_m::new(register)),
+            Condition::Above => self.push(inst::seta_m::new(register)),
+            Condition::AboveOrEqual => self.push(inst::setae_m::new(register)),
+            Condition::Below => self.push(inst::setb_m::new(register)),
+            Condition::BelowOrEqual => self.push(inst::setbe_m::new(register)),
+        }
+    }
+
+    pub(crate) fn call(&mut self, function: Label) {
+        self.bytes(&[0xe8, 0, 0, 0, 0]);
+        self.refer(function, 0);
+    }
+
+    /// Begins to load the line at `base + index + offset`.
+    pub(crate) fn prefetch(&mut self, base: u8, index: u8, offset: i32) {
+        debug_assert!(base < 8 && index < 8, "registers that need no prefix");
+        self.bytes(&[0x0f, 0x18, 0x8c, index << 3 | base]);
+        self.bytes(&offset.to_le_bytes());
     }
 
     /// Brings the address of a label to a register.

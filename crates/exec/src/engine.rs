@@ -77,7 +77,8 @@ impl Engine {
         let program = plan.as_ref().and_then(Program::new).map(Arc::new);
         let is_fused = Level::fused() == Some(level);
         let fused = program.as_deref().filter(|_| is_fused).and_then(Fused::new);
-        let native = || Native::new(plan.as_ref()?).filter(|_| level != Level::PORTABLE);
+        let swept = program.as_deref().filter(|_| level == Level::NATIVE);
+        let native = || Native::new(plan.as_ref()?, swept).filter(|_| level != Level::PORTABLE);
         let scalar = || Some(Single::Plan(Arc::new(Scalar::new(plan.as_ref()?)?)));
         let single = native().map(Single::Native).or_else(scalar);
         let reference = || Single::Program(Arc::new(filter.program().clone()));
@@ -90,6 +91,11 @@ impl Engine {
     /// The filter must be for the packets' link type: on others its verdicts are of no meaning.
     pub fn run(&self, batch: &Batch<'_>, interface: Option<u32>, matches: &mut Matches) {
         matches.reset(batch.len());
+        if let Single::Native(native) = &self.single
+            && (self.level == Level::NATIVE || batch.len() < FEW)
+        {
+            return native.select(batch, matches);
+        }
         match &self.program {
             _ if batch.len() < FEW => self.one_by_one(batch, 0..batch.len(), interface, matches),
             Some(program) if program.steps.is_empty() => {

@@ -38,6 +38,7 @@ pub struct Level(Kind);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Portable,
+    Native,
     #[cfg(target_arch = "x86_64")]
     Avx2,
     #[cfg(target_arch = "x86_64")]
@@ -51,6 +52,9 @@ enum Kind {
 impl Level {
     /// Plain Rust: what every processor has.
     pub const PORTABLE: Self = Self(Kind::Portable);
+
+    /// Code made for each filter that takes packets one after the other, where that can be; else plain Rust.
+    pub const NATIVE: Self = Self(Kind::Native);
 
     /// AVX2 and BMI2, which came with it, if the processor has them.
     pub fn avx2() -> Option<Self> {
@@ -98,8 +102,9 @@ impl Level {
 
     /// All that the processor has.
     pub fn all() -> impl Iterator<Item = Self> {
+        let always = [Self::PORTABLE, Self::NATIVE];
         let vectors = [Self::avx2(), Self::avx512(), Self::fused(), Self::neon()];
-        std::iter::once(Self::PORTABLE).chain(vectors.into_iter().flatten())
+        always.into_iter().chain(vectors.into_iter().flatten())
     }
 }
 
@@ -107,6 +112,7 @@ impl fmt::Display for Level {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.0 {
             Kind::Portable => "portable",
+            Kind::Native => "native",
             #[cfg(target_arch = "x86_64")]
             Kind::Avx2 => "AVX2",
             #[cfg(target_arch = "x86_64")]
@@ -128,7 +134,24 @@ const NEAR: usize = 1 << 20;
 pub(crate) fn call(native: &Native, data: &[u8], length: u32) -> bool {
     // SAFETY: the code of a filter is such a function: it compares the end of every load with the number of
     // bytes before it reads, and writes to its own part of the stack alone.
-    unsafe { native.code().call(data, length) != 0 }
+    unsafe { native.code().0.call(data, length) != 0 }
+}
+
+/// Notes of each packet of a batch whether native code keeps it: 1 or 0.
+///
+/// # Panics
+/// When there are fewer notes than packets.
+pub(crate) fn judge(native: &Native, batch: &Batch<'_>, kept: &mut [u8]) {
+    let descriptors = batch.descriptors();
+    assert!(descriptors.len() <= kept.len(), "a note for each packet");
+    let Range { start, end } = descriptors.as_ptr_range();
+    let from = batch.region().as_ptr() as usize;
+    let words = [from, start as usize, end as usize, kept.as_mut_ptr() as usize, 0, 0];
+    let (code, sweep) = native.code();
+    // SAFETY: such is the code of a filter (`native::sweep`). It reads the descriptors, and of the region what each packet
+    // has, which a batch holds to be in the region: it compares the ends of loads with the number of bytes before it
+    // reads. It writes a note for each packet, of which there are enough.
+    unsafe { code.call_with(sweep, words) };
 }
 
 /// Marks in `kept`, chunk by chunk, what fused code keeps of a batch, whose packets are whole chunks. Gives the number of
@@ -151,7 +174,7 @@ pub(crate) fn sweep(fused: &Fused, batch: &Batch<'_>, kept: &mut [u16]) -> usize
     // SAFETY: such is the code of a program (`fused::function`). It reads the descriptors, a chunk at a time, and of the region
     // four bytes from one that a packet has, which a batch holds to be in the region, if the packet ends at `limit` or
     // before. It writes a mark for each chunk, of which there are enough.
-    let reached = unsafe { fused.code().call_with(words) };
+    let reached = unsafe { fused.code().call_with(0, words) };
     (reached - start) / CHUNK_BYTES
 }
 
@@ -159,7 +182,7 @@ pub(crate) fn sweep(fused: &Fused, batch: &Batch<'_>, kept: &mut [u16]) -> usize
 macro_rules! at_level {
     ($level:expr, $function:ident($($argument:expr),*)) => {
         match $level.0 {
-            Kind::Portable => portable::$function($($argument),*),
+            Kind::Portable | Kind::Native => portable::$function($($argument),*),
             // SAFETY: a level of this kind is made only where the processor has AVX2 and BMI2.
             #[cfg(target_arch = "x86_64")]
             Kind::Avx2 => unsafe { avx2::$function($($argument),*) },

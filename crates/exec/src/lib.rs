@@ -18,13 +18,14 @@
 //! - `vector`: the evaluation of a block
 //! - `columns`: fields and numbers of a block, made when they are first needed
 //! - `fused`: all of a filter for sixteen packets, by vector code made for it
-//! - `native`: the evaluation of single packets, by machine code made for the filter
+//! - `native`: one packet after the other, by machine code made for the filter
 //! - `scalar`: the same everywhere else, step by step
 //! - `set`: many filters at once
 //! - `sheet`: where it is noted which of them keep packets
 //! - `lookup`: ways to see whether a number is in a set
 //! - `bounds`: what a number's place among bounds stands for
 //! - `lanes`: columns and masks
+//! - `condition`: how numbers compare
 //! - `portable`: what is done to them, in plain Rust
 //! - `kernels`: the same by AVX2 and AVX-512, and the only unsafe code here
 //! - `neon`: the same by NEON
@@ -38,6 +39,8 @@ mod bits;
 )]
 mod bounds;
 mod columns;
+#[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "no code for this processor"))]
+mod condition;
 mod engine;
 mod fused;
 mod join;

@@ -65,15 +65,17 @@ impl Code {
         unsafe { function(data.as_ptr(), data.len(), number) }
     }
 
-    /// Runs it from its beginning with words of which some may be addresses.
+    /// Runs it from its byte number `at` on with words of which some may be addresses.
     ///
     /// # Safety
-    /// The code is a function that may be called from C with these words; what it reads and writes there may be read and
-    /// written.
+    /// The code there is a function that may be called from C with these words; what it reads and writes there may be read
+    /// and written.
     #[inline]
-    pub unsafe fn call_with(&self, words: [usize; 6]) -> usize {
-        // SAFETY: the caller says so.
-        let function = unsafe { mem::transmute::<*mut libc::c_void, OfWords>(self.start.as_ptr()) };
+    pub unsafe fn call_with(&self, at: usize, words: [usize; 6]) -> usize {
+        // SAFETY: there is code at this place, as the caller says.
+        let start = unsafe { self.start.byte_add(at) };
+        // SAFETY: the caller says that it is such a function.
+        let function = unsafe { mem::transmute::<*mut libc::c_void, OfWords>(start.as_ptr()) };
         let [a, b, c, d, e, f] = words;
         // SAFETY: as above.
         unsafe { function(a, b, c, d, e, f) }
@@ -98,7 +100,7 @@ mod tests {
         // SAFETY: the code adds two numbers.
         assert_eq!(unsafe { code.call(b"seven!!", 35) }, 42);
         // SAFETY: as above, of the second and the third of these.
-        assert_eq!(unsafe { code.call_with([0, 1, 2, 0, 0, 0]) }, 3);
+        assert_eq!(unsafe { code.call_with(0, [0, 1, 2, 0, 0, 0]) }, 3);
         let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
         let start = format!("{:x}-", code.start.as_ptr() as usize);
         let line = maps.lines().find(|line| line.starts_with(&start)).expect("a mapping");

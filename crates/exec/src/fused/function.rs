@@ -21,7 +21,8 @@ use super::registers::{
 };
 use super::steps::Steps;
 use super::vectors::{self, ALL, How, Source};
-use crate::assembler::{Assembler, Condition, Label, at};
+use crate::assembler::{Assembler, Label, at};
+use crate::condition::Condition;
 use crate::lanes::CHUNK;
 use crate::program::{Column, ColumnId, Program};
 use crate::quads::{self, Quad};

@@ -255,13 +255,6 @@ impl Assembler {
         self.vex(Operation { prefix: PREFIX_F3, ..plain(MAP_0F38, 0xf5) }, false, to, from, places);
     }
 
-    /// Begins to load the line at `base + index + offset`.
-    pub(super) fn prefetch(&mut self, base: u8, index: u8, offset: i32) {
-        debug_assert!(base < 8 && index < 8, "registers that need no prefix");
-        self.bytes(&[0x0f, 0x18, 0x8c, index << 3 | base]);
-        self.bytes(&offset.to_le_bytes());
-    }
-
     /// So that what comes after need not keep the vectors' upper parts.
     pub(super) fn forget_vectors(&mut self) {
         self.bytes(&[0xc5, 0xf8, 0x77]);

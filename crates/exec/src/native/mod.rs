@@ -1,30 +1,64 @@
 //! Filters as machine code, for one packet after the other.
 //!
-//! - `x64`: from a plan to the code of an x86-64 processor
+//! There are two functions to a filter: of a packet, which branches, and of many packets, which does not where that is
+//! better, and calls the other for packets that are too short for that.
+//!
+//! - `straight`: programs as operations without a branch
+//! - `places`: which register holds what
+//! - `sweep`: the loop over packets
+//! - `x64`: the functions as code of an x86-64 processor
 
+#[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "no code for this processor"))]
+mod places;
+#[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "no code for this processor"))]
+mod straight;
+#[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "no code for this processor"))]
+mod sweep;
 #[cfg(target_arch = "x86_64")]
 mod x64;
 
 use std::sync::Arc;
 
+use linerate_base::{Batch, Matches};
 use linerate_filter::plan::Plan;
 use linerate_sys::code::Code;
 
 use crate::kernels;
+use crate::program::Program;
+use straight::Straight;
 
-/// A plan as a function of a packet's bytes and its length on the wire.
+/// A plan as functions: of a packet's bytes and its length on the wire, and of a batch.
 #[derive(Clone, Debug)]
 pub(crate) struct Native {
     /// Made by the modules here alone.
     code: Arc<Code>,
+    /// Where the function of a batch begins in it.
+    sweep: usize,
+}
+
+/// The lowest bits of some bytes, up to 64.
+fn packed(bytes: &[u8]) -> u64 {
+    // Each product has the bits of eight bytes in its highest byte: no two of its summands meet.
+    const GATHER: u64 = 0x0102_0408_1020_4080;
+    let eights = bytes.as_chunks().0.iter().map(|eight| u64::from_le_bytes(*eight));
+    eights.rev().fold(0, |word, eight| word << 8 | eight.wrapping_mul(GATHER) >> 56)
+}
+
+/// Code that is not in its place yet.
+struct Assembled {
+    code: Vec<u8>,
+    sweep: usize,
 }
 
 impl Native {
     /// `None` where the plan asks for what is not among the bytes, has too many slots, is not for this
-    /// processor, or where the system permits no code that is made at run time.
-    pub(crate) fn new(plan: &Plan) -> Option<Self> {
-        let code = Code::new(&assemble(plan)?).ok()?;
-        Some(Self { code: Arc::new(code) })
+    /// processor, or where the system permits no code that is made at run time. With the plan as a program, batches go
+    /// without branches where that is better.
+    pub(crate) fn new(plan: &Plan, program: Option<&Program>) -> Option<Self> {
+        let straight = program.and_then(|program| Straight::new(&program.merged()));
+        let reach = program.map_or(0, |program| program.reach);
+        let Assembled { code, sweep } = assemble(plan, straight.as_ref(), reach as u32)?;
+        Some(Self { code: Arc::new(Code::new(&code).ok()?), sweep })
     }
 
     /// Whether the filter keeps a packet of these captured bytes and this length on the wire.
@@ -33,19 +67,32 @@ impl Native {
         kernels::call(self, data, length)
     }
 
-    /// The code.
-    pub(crate) fn code(&self) -> &Code {
-        &self.code
+    /// Marks which packets of a batch the filter keeps.
+    pub(crate) fn select(&self, batch: &Batch<'_>, matches: &mut Matches) {
+        const STRIP: usize = 1024;
+        for first in (0..batch.len()).step_by(STRIP) {
+            let strip = batch.slice(first..batch.len().min(first + STRIP));
+            let mut kept = [0; STRIP];
+            kernels::judge(self, &strip, &mut kept);
+            for (word, notes) in kept.chunks(64).enumerate().take(strip.len().div_ceil(64)) {
+                matches.insert_word(first + 64 * word, packed(notes));
+            }
+        }
+    }
+
+    /// The code, and where in it the function of a batch begins.
+    pub(crate) fn code(&self) -> (&Code, usize) {
+        (&self.code, self.sweep)
     }
 }
 
 #[cfg(target_arch = "x86_64")]
-fn assemble(plan: &Plan) -> Option<Vec<u8>> {
-    x64::assemble(plan)
+fn assemble(plan: &Plan, straight: Option<&Straight>, reach: u32) -> Option<Assembled> {
+    x64::assemble(plan, straight, reach)
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-fn assemble(_: &Plan) -> Option<Vec<u8>> {
+fn assemble(_: &Plan, _: Option<&Straight>, _: u32) -> Option<Assembled> {
     None
 }
 
@@ -58,7 +105,7 @@ mod tests {
 
     fn native(text: &str) -> Native {
         let filter = compile(text, &Options::new(LinkType::ETHERNET, &Hermetic)).unwrap();
-        Native::new(&filter.plan().expect("a plan")).expect("code")
+        Native::new(&filter.plan().expect("a plan"), None).expect("code")
     }
 
     /// An Ethernet frame with an IPv4 header of `words` words, and 24 bytes of a segment to port `port` behind it.
@@ -98,6 +145,13 @@ mod tests {
     }
 
     #[test]
+    fn bits_of_bytes_are_in_their_order() {
+        let bytes: Vec<_> = (0..64).map(|at| u8::from(at % 3 == 0 || at == 62)).collect();
+        let meant = (0..64).filter(|at| bytes[*at] == 1).fold(0, |word, at| word | 1_u64 << at);
+        assert_eq!(packed(&bytes), meant);
+    }
+
+    #[test]
     fn arithmetic_is_that_of_the_language() {
         for (text, kept) in [
             ("ether[0] / ether[1] = 3", true),
@@ -120,6 +174,6 @@ mod tests {
     fn what_the_bytes_do_not_say_is_for_others() {
         let options = Options { metadata: true, ..Options::new(LinkType::ETHERNET, &Hermetic) };
         let inbound = compile("inbound", &options).unwrap();
-        assert!(Native::new(&inbound.plan().expect("a plan")).is_none());
+        assert!(Native::new(&inbound.plan().expect("a plan"), None).is_none());
     }
 }

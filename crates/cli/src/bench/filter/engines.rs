@@ -17,12 +17,17 @@ pub(in crate::bench) const VECTOR: &str = "vector";
 
 const REFERENCE: &str = "reference";
 const SCALAR: &str = "scalar";
-/// Machine code made for the filter, packet by packet.
+/// Machine code made for the filter, one packet after the other.
 pub(in crate::bench) const NATIVE: &str = "native";
 
 /// What the runners are called.
 pub(in crate::bench) fn names() -> impl Iterator<Item = String> {
-    [PEER, REFERENCE, SCALAR, NATIVE].map(String::from).into_iter().chain(Level::all().map(vector))
+    [PEER, REFERENCE, SCALAR, NATIVE].map(String::from).into_iter().chain(vectors().map(vector))
+}
+
+/// The levels at which blocks of packets are taken.
+fn vectors() -> impl Iterator<Item = Level> {
+    Level::all().filter(|level| *level != Level::NATIVE)
 }
 
 fn vector(level: Level) -> String {
@@ -60,10 +65,10 @@ pub(super) fn all<'a>(
             }),
         },
         selecting(REFERENCE.into(), filter.program().clone()),
-        single(SCALAR, Engine::at_level(filter, Level::PORTABLE)),
-        single(NATIVE, Engine::new(filter)),
+        scalar(Engine::at_level(filter, Level::PORTABLE)),
+        selecting(NATIVE.into(), Engine::at_level(filter, Level::NATIVE)),
     ];
-    let levels = Level::all().map(|level| (level, Engine::at_level(filter, level)));
+    let levels = vectors().map(|level| (level, Engine::at_level(filter, level)));
     runners.extend(levels.map(|(level, engine)| selecting(vector(level), engine)));
     Ok(runners)
 }
@@ -78,11 +83,11 @@ fn selecting<'a>(name: String, selects: impl Select + 'a) -> Runner<'a> {
 }
 
 /// One packet after the other.
-fn single<'a>(name: &str, engine: Engine) -> Runner<'a> {
+fn scalar<'a>(engine: Engine) -> Runner<'a> {
     let keeps = move |batch: &Batch<'_>| {
         batch.iter().filter(|packet| engine.keeps(&Input::of(packet, None))).count()
     };
-    Runner { name: name.into(), keeps: Some(Box::new(keeps)) }
+    Runner { name: SCALAR.into(), keeps: Some(Box::new(keeps)) }
 }
 
 /// libpcap as programs use it: with its optimiser.

@@ -1,4 +1,4 @@
-//! From a plan to the code of an x86-64 processor.
+//! From a plan to a function of a packet.
 //!
 //! The code follows the plan: for each node it computes the value in `eax`, compares, and jumps. What a
 //! packet is known to have on the way to a node is not asked for again. Fields that are compared with one number
@@ -12,9 +12,8 @@ use linerate_filter::plan::{
     BinaryOperator, Check, Comparison, Load, Node, Plan, Target, Value, ValueId, Width,
 };
 
-use crate::assembler::{
-    Assembler, Condition, Label, Memory, Numbered, Operand, at, at_index, word_of,
-};
+use crate::assembler::{Assembler, Label, Memory, Numbered, Operand, at, at_index, word_of};
+use crate::condition::Condition;
 
 /// What values are computed in, and the result.
 const EAX: u8 = 0;
@@ -114,7 +113,7 @@ impl Table {
 
 struct Compiler<'a> {
     plan: &'a Plan,
-    code: Assembler,
+    code: &'a mut Assembler,
     /// Tables that are looked into, and where they will be.
     tables: Vec<(Label, Table)>,
     /// Vectors of numbers, and where they will be.
@@ -127,9 +126,8 @@ struct Compiler<'a> {
     now: Known,
 }
 
-/// The code; `None` where this knows none for what the plan asks.
-pub(super) fn assemble(plan: &Plan) -> Option<Vec<u8>> {
-    let mut code = Assembler::default();
+/// The function behind the code; `None` where this knows none for what the plan asks.
+pub(super) fn assemble(plan: &Plan, code: &mut Assembler) -> Option<()> {
     let labels: Vec<_> = (0..plan.nodes().len() + 2).map(|_| code.label()).collect();
     let known = vec![None; labels.len()];
     let mut compiler = Compiler {
@@ -141,8 +139,7 @@ pub(super) fn assemble(plan: &Plan) -> Option<Vec<u8>> {
         known,
         now: Known::default(),
     };
-    compiler.function()?;
-    Some(compiler.code.finish())
+    compiler.function()
 }
 
 impl Compiler<'_> {
