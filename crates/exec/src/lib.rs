@@ -39,7 +39,6 @@ mod bits;
 )]
 mod bounds;
 mod columns;
-#[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "no code for this processor"))]
 mod condition;
 mod engine;
 mod fused;

@@ -146,7 +146,6 @@ impl Table {
         (&self.places, self.shift)
     }
 
-    #[cfg(target_arch = "x86_64")]
     pub(crate) fn factors(&self) -> [u32; 2] {
         self.factors
     }

@@ -8,9 +8,7 @@
 //! - `sweep`: the loop over packets
 //! - `x64`: the functions as code of an x86-64 processor
 
-#[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "no code for this processor"))]
 mod places;
-#[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "no code for this processor"))]
 mod straight;
 #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "no code for this processor"))]
 mod sweep;

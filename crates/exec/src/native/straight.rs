@@ -487,6 +487,9 @@ impl<'a> Builder<'a> {
             let number = self.number(column)?;
             return Some((self.apply(BinaryOperator::And, number, mask), Turned::not()));
         };
+        if mask == 0 {
+            return Some((self.op(Op::Constant(0)), Turned::not()));
+        }
         let span = Span::of(mask);
         let turned = Turned { right: span.right(), by: Some(span.width) };
         let bytes = self.load(base, offset.checked_add(span.first)?, span.width)?;
