@@ -127,6 +127,18 @@ impl Assembler {
         }
     }
 
+    /// Copies a register to another if the last comparison found this.
+    pub(crate) fn move_if(&mut self, condition: Condition, to: u8, from: u8) {
+        match condition {
+            Condition::Equal => self.push(inst::cmovel_rm::new(to, from)),
+            Condition::NotEqual => self.push(inst::cmovnel_rm::new(to, from)),
+            Condition::Above => self.push(inst::cmoval_rm::new(to, from)),
+            Condition::AboveOrEqual => self.push(inst::cmovael_rm::new(to, from)),
+            Condition::Below => self.push(inst::cmovbl_rm::new(to, from)),
+            Condition::BelowOrEqual => self.push(inst::cmovbel_rm::new(to, from)),
+        }
+    }
+
     pub(crate) fn call(&mut self, function: Label) {
         self.bytes(&[0xe8, 0, 0, 0, 0]);
         self.refer(function, 0);
@@ -148,6 +160,15 @@ impl Assembler {
     /// Brings the vector at a label, which is [aligned](Self::align), to a vector register.
     pub(crate) fn load(&mut self, register: u8, label: Label) {
         self.push(inst::movdqa_a::new(register, HERE));
+        self.refer(label, 0);
+    }
+
+    /// Compares a vector register's words, or their halves, with those at a label, which is [aligned](Self::align).
+    pub(crate) fn equal(&mut self, register: u8, label: Label, are_halves: bool) {
+        match are_halves {
+            true => self.push(inst::pcmpeqw_a::new(register, HERE)),
+            false => self.push(inst::pcmpeqd_a::new(register, HERE)),
+        }
         self.refer(label, 0);
     }
 

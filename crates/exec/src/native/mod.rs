@@ -53,7 +53,7 @@ impl Native {
     /// processor, or where the system permits no code that is made at run time. With the plan as a program, batches go
     /// without branches where that is better.
     pub(crate) fn new(plan: &Plan, program: Option<&Program>) -> Option<Self> {
-        let straight = program.and_then(|program| Straight::new(&program.merged()));
+        let straight = program.and_then(Straight::new);
         let reach = program.map_or(0, |program| program.reach);
         let Assembled { code, sweep } = assemble(plan, straight.as_ref(), reach as u32)?;
         Some(Self { code: Arc::new(Code::new(&code).ok()?), sweep })

@@ -141,7 +141,7 @@ mod tests {
         for step in &routine.steps {
             match step {
                 Placed::Op(Op::Constant(constant), to) => {
-                    registers[usize::from(*to)] = Some(*constant)
+                    registers[usize::from(*to)] = Some(*constant);
                 }
                 Placed::Op(Op::Apply(_, left, Argument::Number(right)), to) => {
                     let [left, right] =

@@ -27,46 +27,53 @@ pub(super) enum Argument<N> {
     Constant(u32),
 }
 
-/// What gives a number of 32 bits; `N` says which numbers it is made of. Truth is 1, and 0 if not.
+/// Bytes of the packet at `base + offset`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Bytes<N> {
+    pub(super) base: Option<N>,
+    pub(super) offset: u32,
+    pub(super) width: Width,
+}
+
+/// What has a yes and a no.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Question<N> {
+    /// How two numbers compare.
+    Compare(Condition, N, Argument<N>),
+    /// Whether bytes, as they are, are a constant.
+    Equal(Bytes<N>, u32),
+    /// Whether some of their bits are all 0.
+    Clear(Bytes<N>, u32),
+    /// Whether one of the numbers is this. If it says so, no number has more than 16 bits.
+    Among { number: N, numbers: Box<[u32]>, are_halves: bool },
+    /// Whether one of the numbers is the upper or the lower half of this.
+    Halves { number: N, numbers: Box<[u16]> },
+    /// Whether the bit of a word whose number is the lower five bits of the second is set.
+    Bit { word: N, bit: N },
+}
+
+/// What gives a number of 32 bits; `N` says which numbers it is made of.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Op<N> {
     Constant(u32),
     /// The length on the wire.
     Length,
-    /// Bytes at `base + offset` as they are: the first is the lowest, and zeros above them.
-    Load {
-        base: Option<N>,
-        offset: u32,
-        width: Width,
-    },
+    /// Bytes as they are: the first is the lowest, and zeros above them.
+    Load(Bytes<N>),
     /// So many lower bytes turned round.
     Turn(N, Width),
     /// No operation that divides, and shifts by constants below 32 only.
     Apply(BinaryOperator, N, Argument<N>),
-    Holds(Condition, N, Argument<N>),
+    /// A mask, or 1, if the answer is this, else 0.
+    Answer {
+        question: Question<N>,
+        is: bool,
+        of: Option<N>,
+    },
     /// The second if the first is not 0, else the third.
     Choose(N, N, N),
-    /// Whether one of the numbers is this; of 16 bits all if it says so.
-    Among {
-        number: N,
-        numbers: Box<[u32]>,
-        are_halves: bool,
-        found: bool,
-    },
-    /// Whether one of the numbers is the upper or the lower half of this.
-    Halves {
-        number: N,
-        numbers: Box<[u16]>,
-        found: bool,
-    },
     /// The word of this number in a table.
     Look(TableId, N),
-    /// Whether the bit of a word whose number is the lower five bits of the second is set.
-    Bit {
-        word: N,
-        bit: N,
-        found: bool,
-    },
     /// No number: packets leave unless they have `base + end` bytes.
     Fit {
         base: N,
@@ -74,46 +81,84 @@ pub(super) enum Op<N> {
     },
 }
 
+impl<N: Copy> Argument<N> {
+    fn map<M>(self, to: &mut impl FnMut(N) -> M) -> Argument<M> {
+        match self {
+            Self::Number(number) => Argument::Number(to(number)),
+            Self::Constant(constant) => Argument::Constant(constant),
+        }
+    }
+}
+
+impl<N: Copy> Bytes<N> {
+    fn map<M>(self, to: &mut impl FnMut(N) -> M) -> Bytes<M> {
+        let Self { base, offset, width } = self;
+        Bytes { base: base.map(to), offset, width }
+    }
+}
+
+impl<N: Copy> Question<N> {
+    fn map<M>(&self, to: &mut impl FnMut(N) -> M) -> Question<M> {
+        match self {
+            Self::Compare(condition, left, right) => {
+                let left = to(*left);
+                Question::Compare(*condition, left, right.map(to))
+            }
+            Self::Equal(bytes, constant) => Question::Equal(bytes.map(to), *constant),
+            Self::Clear(bytes, bits) => Question::Clear(bytes.map(to), *bits),
+            Self::Among { number, numbers, are_halves } => Question::Among {
+                number: to(*number),
+                numbers: numbers.clone(),
+                are_halves: *are_halves,
+            },
+            Self::Halves { number, numbers } => {
+                Question::Halves { number: to(*number), numbers: numbers.clone() }
+            }
+            Self::Bit { word, bit } => {
+                let word = to(*word);
+                Question::Bit { word, bit: to(*bit) }
+            }
+        }
+    }
+
+    /// Whether it is about this number.
+    pub(super) fn reads(&self, number: N) -> bool
+    where
+        N: PartialEq,
+    {
+        let mut is_read = false;
+        self.map(&mut |operand| is_read |= operand == number);
+        is_read
+    }
+
+    /// Whether it is asked by one instruction, so that it can be asked twice.
+    fn is_short(&self) -> bool {
+        matches!(self, Self::Compare(..) | Self::Equal(..) | Self::Clear(..) | Self::Bit { .. })
+    }
+}
+
 impl<N: Copy> Op<N> {
     /// The same of other numbers.
     pub(super) fn map<M>(&self, mut to: impl FnMut(N) -> M) -> Op<M> {
-        let argument = |argument: &Argument<N>, to: &mut dyn FnMut(N) -> M| match argument {
-            Argument::Number(number) => Argument::Number(to(*number)),
-            Argument::Constant(constant) => Argument::Constant(*constant),
-        };
+        let to = &mut to;
         match self {
             Self::Constant(constant) => Op::Constant(*constant),
             Self::Length => Op::Length,
-            Self::Load { base, offset, width } => {
-                Op::Load { base: base.map(to), offset: *offset, width: *width }
-            }
+            Self::Load(bytes) => Op::Load(bytes.map(to)),
             Self::Turn(number, width) => Op::Turn(to(*number), *width),
             Self::Apply(operator, left, right) => {
                 let left = to(*left);
-                Op::Apply(*operator, left, argument(right, &mut to))
+                Op::Apply(*operator, left, right.map(to))
             }
-            Self::Holds(condition, left, right) => {
-                let left = to(*left);
-                Op::Holds(*condition, left, argument(right, &mut to))
+            Self::Answer { question, is, of } => {
+                let question = question.map(to);
+                Op::Answer { question, is: *is, of: of.map(to) }
             }
             Self::Choose(when, then, otherwise) => {
                 let [when, then, otherwise] = [when, then, otherwise].map(|number| to(*number));
                 Op::Choose(when, then, otherwise)
             }
-            Self::Among { number, numbers, are_halves, found } => Op::Among {
-                number: to(*number),
-                numbers: numbers.clone(),
-                are_halves: *are_halves,
-                found: *found,
-            },
-            Self::Halves { number, numbers, found } => {
-                Op::Halves { number: to(*number), numbers: numbers.clone(), found: *found }
-            }
             Self::Look(table, index) => Op::Look(*table, to(*index)),
-            Self::Bit { word, bit, found } => {
-                let [word, bit] = [word, bit].map(|number| to(*number));
-                Op::Bit { word, bit, found: *found }
-            }
             Self::Fit { base, end } => Op::Fit { base: to(*base), end: *end },
         }
     }
@@ -140,6 +185,9 @@ pub(super) struct Straight {
 
 /// A number that is added to offsets is at most this: else it is not likely that who is not asked has the bytes behind it.
 const FARTHEST: u32 = 1 << 10;
+
+/// To compare a number with so many takes less one after the other than by vectors.
+const FEW: usize = 3;
 
 /// More operations cost more than to guess.
 const MOST: usize = 200;
@@ -265,33 +313,31 @@ impl<'a> Builder<'a> {
                 };
                 self.require(operand.present)?;
                 let [then, otherwise] = [*then, *otherwise];
-                let Some(asked) = self.lookup(operand.lanes, lookup)? else {
-                    self.lead(otherwise, arrival);
-                    return Some(());
-                };
-                self.part(arrival, &asked, constant, then, otherwise);
+                let questions = self.lookup(operand.lanes, lookup)?;
+                self.part(arrival, &questions, constant, then, otherwise);
             }
             Step::Compare { how, left, right, then, otherwise } => {
                 self.require(left.present)?;
                 self.require(right.present)?;
                 let [left, right] = [self.number(left.lanes)?, self.number(right.lanes)?];
-                let asked = match how {
-                    Comparison::Equal => Asked::Compare(Condition::Equal, left, right),
-                    Comparison::Greater => Asked::Compare(Condition::Above, left, right),
+                let right = Argument::Number(right);
+                let question = match how {
+                    Comparison::Equal => Question::Compare(Condition::Equal, left, right),
+                    Comparison::Greater => Question::Compare(Condition::Above, left, right),
                     Comparison::GreaterEqual => {
-                        Asked::Compare(Condition::AboveOrEqual, left, right)
+                        Question::Compare(Condition::AboveOrEqual, left, right)
                     }
                     Comparison::Intersects => {
-                        let both = Op::Apply(BinaryOperator::And, left, Argument::Number(right));
-                        Asked::Constant(Condition::NotEqual, self.op(both), 0)
+                        let both = self.op(Op::Apply(BinaryOperator::And, left, right));
+                        Question::Compare(Condition::NotEqual, both, Argument::Constant(0))
                     }
                 };
-                self.part(arrival, &asked, None, *then, *otherwise);
+                self.part(arrival, &[question], None, *then, *otherwise);
             }
             Step::Either { either, then, otherwise } => {
                 either.operands.iter().try_for_each(|half| self.require(half.present))?;
-                let asked = self.either(either)?;
-                self.part(arrival, &asked, None, *then, *otherwise);
+                let question = self.either(either)?;
+                self.part(arrival, &[question], None, *then, *otherwise);
             }
             Step::Bind { slot, value, next } => {
                 self.require(value.present)?;
@@ -333,17 +379,16 @@ impl<'a> Builder<'a> {
         self.arrivals[place] = Some(both);
     }
 
-    /// Those who came go one way or the other. If the answer is whether some bits of a column are a constant, it is said
-    /// which.
+    /// Those who came go one way if any answer is yes, or the other. If there is one question, whether some bits of a column
+    /// are a constant, it is said which.
     fn part(
         &mut self,
         arrival: Arrival,
-        asked: &Asked,
+        questions: &[Question<Number>],
         constant: Option<(ColumnId, u32, u32)>,
         then: Place,
         otherwise: Place,
     ) {
-        let accepted = self.program.accepted();
         let mask = arrival.mask;
         let mut excluded = constant.map(|(column, bits, _)| {
             let before = arrival.excluded.filter(|e| (e.column, e.bits) == (column, bits));
@@ -356,112 +401,110 @@ impl<'a> Builder<'a> {
             among = excluded.of;
             excluded.constants.push(constant);
         }
-        if then > accepted {
-            if otherwise <= accepted {
-                let fails = self.answer(asked, false);
-                let mask = Some(self.both(mask, fails));
-                self.lead(otherwise, Arrival { mask, excluded });
+        let is_dropped = |place| place > self.program.accepted();
+        let (is_short, ends) = (questions.iter().all(Question::is_short), is_dropped(otherwise));
+        let [passing, others] = match questions {
+            [question] if is_short || ends || is_dropped(then) => {
+                let others = self.answer(question, false, mask);
+                [self.answer(question, true, among), others].map(Some)
             }
-            return;
+            _ => {
+                let none = questions
+                    .iter()
+                    .fold(mask, |mask, question| Some(self.answer(question, false, mask)));
+                [self.without(mask, none), none]
+            }
+        };
+        if let Some(passing) = passing {
+            self.lead(then, Arrival { mask: Some(passing), excluded: None });
         }
-        let holds = self.answer(asked, true);
-        let passing = self.both(among, holds);
-        self.lead(then, Arrival { mask: Some(passing), excluded: None });
-        if otherwise <= accepted {
-            let mask = match mask {
-                None => self.apply(BinaryOperator::Xor, holds, 1),
-                Some(mask) => {
-                    let passing = Argument::Number(passing);
-                    self.op(Op::Apply(BinaryOperator::Xor, mask, passing))
-                }
-            };
-            self.lead(otherwise, Arrival { mask: Some(mask), excluded });
-        }
+        self.lead(otherwise, Arrival { mask: others, excluded });
     }
 
-    fn both(&mut self, mask: Mask, holds: Number) -> Number {
-        match mask {
-            None => holds,
-            Some(mask) => self.op(Op::Apply(BinaryOperator::And, mask, Argument::Number(holds))),
-        }
+    /// A mask, or 1, for whom the answer is this; what nobody needs is left out in the end.
+    fn answer(&mut self, question: &Question<Number>, is: bool, of: Mask) -> Number {
+        self.op(Op::Answer { question: question.clone(), is, of })
     }
 
-    /// Whether it is as asked, or whether it is not.
-    fn answer(&mut self, asked: &Asked, found: bool) -> Number {
-        let met = |condition: Condition| if found { condition } else { condition.opposite() };
-        match asked {
-            Asked::Constant(condition, number, constant) => {
-                let right = Argument::Constant(*constant);
-                self.op(Op::Holds(met(*condition), *number, right))
-            }
-            Asked::Compare(condition, left, right) => {
-                self.op(Op::Holds(met(*condition), *left, Argument::Number(*right)))
-            }
-            Asked::Among(number, numbers, are_halves) => self.op(Op::Among {
-                number: *number,
-                numbers: numbers.clone(),
-                are_halves: *are_halves,
-                found,
-            }),
-            Asked::Halves(number, numbers) => {
-                self.op(Op::Halves { number: *number, numbers: numbers.clone(), found })
-            }
-            Asked::Bit(word, bit) => self.op(Op::Bit { word: *word, bit: *bit, found }),
-        }
+    /// Who is in a mask, but not in another, all of whose are in the first; nobody at all if that has everybody.
+    fn without(&mut self, mask: Mask, others: Mask) -> Option<Number> {
+        let others = others?;
+        Some(match mask {
+            None => self.apply(BinaryOperator::Xor, others, 1),
+            Some(mask) => self.op(Op::Apply(BinaryOperator::Xor, mask, Argument::Number(others))),
+        })
     }
 
-    /// What a lookup asks; nothing where it never holds.
-    fn lookup(&mut self, column: ColumnId, lookup: &Lookup) -> Option<Option<Asked>> {
-        Some(Some(match lookup {
-            Lookup::Few { constants, .. } if constants.is_empty() => return Some(None),
-            Lookup::Equal { mask, constant } => {
-                let (number, turned) = self.field(column, *mask)?;
-                Asked::Constant(Condition::Equal, number, turned.constant(*constant))
+    /// What a lookup asks: any of these questions.
+    fn lookup(&mut self, column: ColumnId, lookup: &Lookup) -> Option<Vec<Question<Number>>> {
+        Some(match lookup {
+            Lookup::Equal { mask, constant } => vec![self.equal(column, *mask, *constant)?],
+            Lookup::Few { mask, constants } if constants.len() <= FEW => {
+                let equal = |constant: &u32| self.equal(column, *mask, *constant);
+                constants.iter().map(equal).collect::<Option<_>>()?
             }
             Lookup::Few { mask, constants } => {
                 let (number, turned) = self.field(column, *mask)?;
                 let numbers: Box<[_]> = constants.iter().map(|c| turned.constant(*c)).collect();
-                let are_halves = numbers.iter().all(|number| *number <= 0xffff)
-                    && turned.constant(*mask) <= 0xffff;
-                Asked::Among(number, numbers, are_halves)
+                let are_halves = turned.constant(*mask) <= 0xffff;
+                vec![Question::Among { number, numbers, are_halves }]
             }
             Lookup::Within { mask, low, span } => {
                 let right = mask.trailing_zeros().min(low.trailing_zeros()).min(31);
                 let number = self.part_of(column, Bits { right, mask: mask >> right, left: 0 })?;
                 let (low, span) = (low >> right, span >> right);
-                if low.checked_add(span).is_none_or(|high| high >= mask >> right) {
-                    Asked::Constant(Condition::AboveOrEqual, number, low)
+                vec![if low.checked_add(span).is_none_or(|high| high >= mask >> right) {
+                    Question::Compare(Condition::AboveOrEqual, number, Argument::Constant(low))
                 } else {
                     let above = self.apply(BinaryOperator::Subtract, number, low);
-                    Asked::Constant(Condition::BelowOrEqual, above, span)
-                }
+                    Question::Compare(Condition::BelowOrEqual, above, Argument::Constant(span))
+                }]
             }
             Lookup::Bitmap { right, mask, bitmap } => {
                 let bits = Bits { right: *right, mask: mask & 0xffff, left: 0 };
                 let bit = self.part_of(column, bits)?;
                 let index = self.apply(BinaryOperator::ShiftRight, bit, 5);
                 let table = self.table(&bitmap[..]);
-                Asked::Bit(self.op(Op::Look(table, index)), bit)
+                vec![Question::Bit { word: self.op(Op::Look(table, index)), bit }]
             }
             Lookup::Hashed { mask, table } => {
                 let number = self.part_of(column, Bits { right: 0, mask: *mask, left: 0 })?;
-                Asked::Constant(Condition::Equal, self.missing(table, number), 0)
+                self.hashed(table, number).into()
             }
-        }))
+        })
     }
 
-    /// What is 0 if the number is in the table.
-    fn missing(&mut self, table: &Table, number: Number) -> Number {
+    /// Whether some bits of a column are a constant.
+    fn equal(&mut self, column: ColumnId, mask: u32, constant: u32) -> Option<Question<Number>> {
+        if let Column::Window { base, offset } = self.program.columns[column]
+            && mask != 0
+        {
+            let (span, turned) = Span::turned(mask);
+            let (bits, constant) = (turned.constant(mask), turned.constant(constant));
+            let is_whole = bits == span.all();
+            if is_whole || constant == 0 {
+                let bytes = self.bytes(base, offset, &span)?;
+                return Some(match is_whole {
+                    true => Question::Equal(bytes, constant),
+                    false => Question::Clear(bytes, bits),
+                });
+            }
+        }
+        let (number, turned) = self.field(column, mask)?;
+        let constant = Argument::Constant(turned.constant(constant));
+        Some(Question::Compare(Condition::Equal, number, constant))
+    }
+
+    /// Whether a number is at the one or the other of its places in a table.
+    fn hashed(&mut self, table: &Table, number: Number) -> [Question<Number>; 2] {
         let (places, shift) = table.places();
         let id = self.table(places);
-        let differences = table.factors().map(|factor| {
+        table.factors().map(|factor| {
             let product = self.apply(BinaryOperator::Multiply, number, factor);
             let place = self.apply(BinaryOperator::ShiftRight, product, shift);
             let found = self.op(Op::Look(id, place));
-            self.op(Op::Holds(Condition::NotEqual, found, Argument::Number(number)))
-        });
-        let [first, second] = differences;
-        self.op(Op::Apply(BinaryOperator::And, first, Argument::Number(second)))
+            Question::Compare(Condition::Equal, found, Argument::Number(number))
+        })
     }
 
     fn table(&mut self, words: &[u32]) -> TableId {
@@ -472,13 +515,13 @@ impl<'a> Builder<'a> {
         })
     }
 
-    fn either(&mut self, either: &Either) -> Option<Asked> {
+    fn either(&mut self, either: &Either) -> Option<Question<Number>> {
         let Column::Window { base, offset } = self.program.columns[either.operands[0].lanes] else {
             return None;
         };
-        let bytes = self.load(base, offset, Width::Word)?;
+        let number = self.load(base, offset, &Span::of(u32::MAX))?;
         let numbers = either.constants.iter().map(|constant| constant.swap_bytes()).collect();
-        Some(Asked::Halves(bytes, numbers))
+        Some(Question::Halves { number, numbers })
     }
 
     /// Some bits of a column where they cost least, and what becomes of constants that they are compared with.
@@ -490,12 +533,13 @@ impl<'a> Builder<'a> {
         if mask == 0 {
             return Some((self.op(Op::Constant(0)), Turned::not()));
         }
-        let span = Span::of(mask);
-        let turned = Turned { right: span.right(), by: Some(span.width) };
-        let bytes = self.load(base, offset.checked_add(span.first)?, span.width)?;
-        let all = u32::MAX >> (32 - 8 * span.width.bytes() as u32);
+        let (span, turned) = Span::turned(mask);
+        let bytes = self.load(base, offset, &span)?;
         let bits = turned.constant(mask);
-        let number = if bits == all { bytes } else { self.apply(BinaryOperator::And, bytes, bits) };
+        let number = match bits == span.all() {
+            true => bytes,
+            false => self.apply(BinaryOperator::And, bytes, bits),
+        };
         Some((number, turned))
     }
 
@@ -507,14 +551,14 @@ impl<'a> Builder<'a> {
             // Zeros between are of the number, too.
             let filled = u32::MAX.checked_shr(bits.mask.leading_zeros()).unwrap_or(0);
             let span = Span::of(filled << bits.right);
-            let bytes = self.load(base, offset.checked_add(span.first)?, span.width)?;
+            let bytes = self.load(base, offset, &span)?;
             number = Some(match span.width {
                 Width::Byte => bytes,
                 width => self.op(Op::Turn(bytes, width)),
             });
             // The span's last byte is the lowest now.
             rest = Bits { right: bits.right.checked_sub(span.right())?, ..bits };
-            all = u32::MAX >> (32 - 8 * span.width.bytes() as u32);
+            all = span.all();
         }
         let number = match number {
             Some(number) => number,
@@ -595,10 +639,16 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn load(&mut self, base: Option<Operand>, offset: u32, width: Width) -> Option<Number> {
-        let end = offset.checked_add(width.bytes() as u32)?;
-        let base = self.reach(base, end)?;
-        Some(self.op(Op::Load { base, offset, width }))
+    fn load(&mut self, base: Option<Operand>, offset: u32, span: &Span) -> Option<Number> {
+        let bytes = self.bytes(base, offset, span)?;
+        Some(self.op(Op::Load(bytes)))
+    }
+
+    /// Bytes of a window, which packets have.
+    fn bytes(&mut self, base: Option<Operand>, offset: u32, span: &Span) -> Option<Bytes<Number>> {
+        let (offset, width) = (offset.checked_add(span.first)?, span.width);
+        let base = self.reach(base, offset.checked_add(width.bytes() as u32)?)?;
+        Some(Bytes { base, offset, width })
     }
 
     /// Packets that have no number in a column leave.
@@ -652,15 +702,6 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// A question that has a yes and a no.
-enum Asked {
-    Constant(Condition, Number, u32),
-    Compare(Condition, Number, Number),
-    Among(Number, Box<[u32]>, bool),
-    Halves(Number, Box<[u16]>),
-    Bit(Number, Number),
-}
-
 /// The bytes of a window that some of its bits are in.
 struct Span {
     first: u32,
@@ -676,6 +717,18 @@ impl Span {
             2 => Self { first, width: Width::Half },
             _ => Self { first: 0, width: Width::Word },
         }
+    }
+
+    /// The same, and what becomes of constants of the window.
+    fn turned(mask: u32) -> (Self, Turned) {
+        let span = Self::of(mask);
+        let turned = Turned { right: span.right(), by: Some(span.width) };
+        (span, turned)
+    }
+
+    /// All bits of so many bytes.
+    fn all(&self) -> u32 {
+        u32::MAX >> (32 - 8 * self.width.bytes() as u32)
     }
 
     /// Bits of the window that are behind it.
@@ -715,8 +768,7 @@ mod tests {
 
     fn straight(text: &str) -> Option<Straight> {
         let filter = compile(text, &Options::new(LinkType::ETHERNET, &Hermetic)).unwrap();
-        let program = Program::new(&filter.plan().expect("a plan")).expect("columns");
-        Straight::new(&program.merged())
+        Straight::new(&Program::new(&filter.plan().expect("a plan")).expect("columns"))
     }
 
     fn count(straight: &Straight, is: impl Fn(&Op<Number>) -> bool) -> usize {
@@ -726,7 +778,9 @@ mod tests {
     #[test]
     fn ports_of_both_families_are_loaded_and_compared_once() {
         let ports = straight("tcp port 80 or 443 or 22").expect("operations");
-        assert_eq!(count(&ports, |op| matches!(op, Op::Halves { .. })), 1);
+        let is_halves =
+            |op: &Op<Number>| matches!(op, Op::Answer { question: Question::Halves { .. }, .. });
+        assert_eq!(count(&ports, is_halves), 1);
         assert_eq!(count(&ports, |op| matches!(op, Op::Fit { .. })), 1);
         // Up to the next header of IPv6, the fragment's offset and the first byte of IPv4.
         assert_eq!(ports.known, 24);
@@ -734,9 +788,9 @@ mod tests {
 
     #[test]
     fn of_constants_of_a_field_none_waits_for_the_others() {
-        let types = straight("ip or ip6 and ether[20] = 6").expect("operations");
-        let masks = |op: &Op<Number>| matches!(op, Op::Apply(BinaryOperator::Xor, ..));
-        assert_eq!(count(&types, masks), 0, "{:?}", types.ops);
+        let types = straight("tcp src port 80").expect("operations");
+        let is_free = |op: &Op<Number>| matches!(op, Op::Answer { of: None, .. });
+        assert_eq!(count(&types, is_free), 2, "{:?}", types.ops);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use linerate_filter::plan::{BinaryOperator, Width};
 
 use crate::assembler::{Assembler, Label, Memory, at, at_index, word_of};
 use crate::condition::Condition;
-use crate::native::straight::{Argument, Op, Straight, TableId};
+use crate::native::straight::{Argument, Bytes, Op, Question, Straight, TableId};
 use crate::native::sweep::{self, AHEAD, CAPTURED, DESCRIPTOR, LENGTH, Machine, OFFSET};
 
 /// The result of single packets, and what lies between an operation's instructions.
@@ -27,8 +27,10 @@ const DESCRIPTORS: u8 = 5;
 const OUT: u8 = 13;
 /// Bytes from the descriptor to that of the packet that begins to be loaded.
 const LEAD: u8 = 14;
+/// Nothing.
+const ZERO: u8 = 15;
 /// Those that belong to who calls.
-const SAVED: [u8; 6] = [REGION, DESCRIPTORS, 12, OUT, LEAD, 15];
+const SAVED: [u8; 6] = [REGION, DESCRIPTORS, 12, OUT, LEAD, ZERO];
 
 /// Above the cells: where the loop ends for now, and where it ends.
 const ENDS: i32 = 16;
@@ -41,7 +43,8 @@ pub(super) fn assemble(
 ) {
     let tables = straight.map_or(0, |straight| straight.tables.len());
     let tables = (0..tables).map(|_| code.label()).collect();
-    let mut x64 = X64 { code, single, frame: 0, tables, written: 0, vectors: Vec::new() };
+    let mut x64 =
+        X64 { code, single, frame: 0, tables, written: 0, vectors: Vec::new(), asked: None };
     sweep::sweep(&mut x64, straight, reach);
     x64.code.align(16);
     for (label, vector) in x64.vectors {
@@ -61,12 +64,14 @@ struct X64<'a> {
     written: usize,
     /// Vectors of numbers, and where they will be.
     vectors: Vec<(Label, [u32; 4])>,
+    /// The question that the processor's flags answer, if its registers are still the same.
+    asked: Option<Question<u8>>,
 }
 
 impl Machine for X64<'_> {
     type Label = Label;
 
-    const REGISTERS: &'static [u8] = &[9, 10, 11, 12, 15, RSI, 8, RDX, RCX];
+    const REGISTERS: &'static [u8] = &[9, 10, 11, 12, RSI, 8, RDX, RCX];
 
     fn label(&mut self) -> Label {
         self.code.label()
@@ -92,6 +97,7 @@ impl Machine for X64<'_> {
         self.code.push(inst::leaq_rm::new(RDX, at(RDX, -AHEAD * DESCRIPTOR)));
         self.code.push(inst::movq_mr::new(now, RDX));
         self.code.push(inst::movl_oi::new(LEAD, (AHEAD * DESCRIPTOR) as u32));
+        self.code.push(inst::movl_oi::new(ZERO, 0));
     }
 
     fn packet(&mut self, top: Label, reach: u32, done: Label) {
@@ -121,20 +127,14 @@ impl Machine for X64<'_> {
 
     fn op(&mut self, op: &Op<u8>, to: u8, slow: Label) {
         match op {
+            Op::Answer { question, is, of } => return self.answer(question, *is, *of, to),
             Op::Constant(constant) => self.code.push(inst::movl_oi::new(to, *constant)),
             Op::Length => self.code.push(inst::movl_rm::new(to, at(DESCRIPTORS, LENGTH))),
-            Op::Load { base, offset, width } => {
-                let offset = offset.cast_signed();
-                let memory = match base {
-                    Some(base) => at_index(PACKET, *base, offset),
-                    None => at(PACKET, offset),
-                };
-                match width {
-                    Width::Byte => self.code.push(inst::movzbl_rm::new(to, memory)),
-                    Width::Half => self.code.push(inst::movzwl_rm::new(to, memory)),
-                    Width::Word => self.code.push(inst::movl_rm::new(to, memory)),
-                }
-            }
+            Op::Load(bytes) => match bytes.width {
+                Width::Byte => self.code.push(inst::movzbl_rm::new(to, memory(bytes))),
+                Width::Half => self.code.push(inst::movzwl_rm::new(to, memory(bytes))),
+                Width::Word => self.code.push(inst::movl_rm::new(to, memory(bytes))),
+            },
             Op::Turn(number, width) => {
                 self.copy(to, *number);
                 match width {
@@ -149,41 +149,20 @@ impl Machine for X64<'_> {
             Op::Apply(operator, left, Argument::Number(right)) => {
                 self.with_number(*operator, *left, *right, to);
             }
-            Op::Holds(condition, left, right) => {
-                match right {
-                    Argument::Constant(0) => self.code.push(inst::testl_mr::new(*left, *left)),
-                    Argument::Constant(constant) => {
-                        self.code.push(inst::cmpl_mi::new(*left, *constant));
-                    }
-                    Argument::Number(right) => self.code.push(inst::cmpl_rm::new(*left, *right)),
-                }
-                self.answer(*condition, to);
-            }
             Op::Choose(when, then, otherwise) => self.choose(*when, *then, *otherwise, to),
-            Op::Among { number, numbers, are_halves, found } => {
-                self.among(*number, numbers, *are_halves);
-                self.answer(if *found { Condition::NotEqual } else { Condition::Equal }, to);
-            }
-            Op::Halves { number, numbers, found } => {
-                self.halves(*number, numbers);
-                self.answer(if *found { Condition::NotEqual } else { Condition::Equal }, to);
-            }
             Op::Look(table, index) => self.look(*table, *index, to),
-            Op::Bit { word, bit, found } => {
-                self.code.push(inst::btl_mr::new(*word, *bit));
-                // The bit is in the carry, as after a comparison of a smaller number.
-                self.answer(if *found { Condition::Below } else { Condition::AboveOrEqual }, to);
-            }
             Op::Fit { base, end } => {
                 self.code.push(inst::leal_rm::new(EAX, at(*base, end.cast_signed())));
                 self.code.push(inst::cmpl_rm::new(EAX, at(DESCRIPTORS, CAPTURED)));
                 self.code.jump_if(Condition::Above, slow);
             }
         }
+        self.asked = None;
     }
 
     fn fetch(&mut self, to: u8, cell: usize) {
         self.code.push(inst::movl_rm::new(to, memory_of(cell)));
+        self.asked = None;
     }
 
     fn put(&mut self, cell: usize, from: u8) {
@@ -246,11 +225,59 @@ impl X64<'_> {
         }
     }
 
-    /// Brings to a register what the last comparison found. The whole register is written, so that it is not waited for
-    /// whatever it held before.
-    fn answer(&mut self, condition: Condition, to: u8) {
-        self.code.push(inst::movl_oi::new(to, 0));
-        self.code.set(condition, to);
+    /// Brings a mask, or 1, to a register if the answer is this, else 0. The whole register is written, so that it is not waited
+    /// for whatever it held before.
+    fn answer(&mut self, question: &Question<u8>, is: bool, of: Option<u8>, to: u8) {
+        if self.asked.as_ref() != Some(question) {
+            self.ask(question);
+        }
+        let condition = if is { yes(question) } else { yes(question).opposite() };
+        match of {
+            None => {
+                self.code.push(inst::movl_oi::new(to, 0));
+                self.code.set(condition, to);
+            }
+            Some(mask) => {
+                self.copy(to, mask);
+                self.code.move_if(condition.opposite(), to, ZERO);
+            }
+        }
+        self.asked = Some(question.clone()).filter(|question| !question.reads(to));
+    }
+
+    fn ask(&mut self, question: &Question<u8>) {
+        match question {
+            Question::Compare(_, left, Argument::Constant(0)) => {
+                self.code.push(inst::testl_mr::new(*left, *left));
+            }
+            Question::Compare(_, left, Argument::Constant(constant)) => {
+                self.code.push(inst::cmpl_mi::new(*left, *constant));
+            }
+            Question::Compare(_, left, Argument::Number(right)) => {
+                self.code.push(inst::cmpl_rm::new(*left, *right));
+            }
+            Question::Equal(bytes, constant) => {
+                let (memory, constant) = (memory(bytes), *constant);
+                match bytes.width {
+                    Width::Byte => self.code.push(inst::cmpb_mi::new(memory, constant as u8)),
+                    Width::Half => self.code.push(inst::cmpw_mi::new(memory, constant as u16)),
+                    Width::Word => self.code.push(inst::cmpl_mi::new(memory, constant)),
+                }
+            }
+            Question::Clear(bytes, bits) => {
+                let (memory, bits) = (memory(bytes), *bits);
+                match bytes.width {
+                    Width::Byte => self.code.push(inst::testb_mi::new(memory, bits as u8)),
+                    Width::Half => self.code.push(inst::testw_mi::new(memory, bits as u16)),
+                    Width::Word => self.code.push(inst::testl_mi::new(memory, bits)),
+                }
+            }
+            Question::Among { number, numbers, are_halves } => {
+                self.among(*number, numbers, *are_halves);
+            }
+            Question::Halves { number, numbers } => self.halves(*number, numbers),
+            Question::Bit { word, bit } => self.code.push(inst::btl_mr::new(*word, *bit)),
+        }
     }
 
     fn with_constant(&mut self, operator: BinaryOperator, left: u8, constant: u32, to: u8) {
@@ -344,21 +371,28 @@ impl X64<'_> {
     }
 
     /// Whether any of the vectors has what is in the vector register.
-    fn any(&mut self, vectors: Vec<[u32; 4]>, are_halves: bool) {
-        for (at, vector) in vectors.into_iter().enumerate() {
-            let (to, label) = (if at == 0 { FOUND } else { NEXT }, self.code.label());
-            self.code.load(to, label);
-            self.vectors.push((label, vector));
-            match are_halves {
-                true => self.code.push(inst::pcmpeqw_a::new(to, NUMBER)),
-                false => self.code.push(inst::pcmpeqd_a::new(to, NUMBER)),
-            }
-            if to != FOUND {
-                self.code.push(inst::por_a::new(FOUND, to));
+    fn any(&mut self, mut vectors: Vec<[u32; 4]>, are_halves: bool) {
+        let last = vectors.pop();
+        for (at, vector) in vectors.iter().enumerate() {
+            let to = if at == 0 { FOUND } else { NEXT };
+            self.code.push(inst::movdqa_a::new(to, NUMBER));
+            self.equal(to, *vector, are_halves);
+            if to == NEXT {
+                self.code.push(inst::por_a::new(FOUND, NEXT));
             }
         }
-        self.code.push(inst::pmovmskb_rm::new(EAX, FOUND));
+        last.into_iter().for_each(|last| self.equal(NUMBER, last, are_halves));
+        if !vectors.is_empty() {
+            self.code.push(inst::por_a::new(NUMBER, FOUND));
+        }
+        self.code.push(inst::pmovmskb_rm::new(EAX, NUMBER));
         self.code.push(inst::testl_mr::new(EAX, EAX));
+    }
+
+    fn equal(&mut self, register: u8, vector: [u32; 4], are_halves: bool) {
+        let label = self.code.label();
+        self.vectors.push((label, vector));
+        self.code.equal(register, label, are_halves);
     }
 }
 
@@ -366,6 +400,25 @@ impl X64<'_> {
 const NUMBER: u8 = 0;
 const FOUND: u8 = 1;
 const NEXT: u8 = 2;
+
+/// What the flags say if the answer is yes.
+fn yes(question: &Question<u8>) -> Condition {
+    match question {
+        Question::Compare(condition, ..) => *condition,
+        Question::Equal(..) | Question::Clear(..) => Condition::Equal,
+        Question::Among { .. } | Question::Halves { .. } => Condition::NotEqual,
+        // The bit is in the carry, as after a comparison of a smaller number.
+        Question::Bit { .. } => Condition::Below,
+    }
+}
+
+fn memory(bytes: &Bytes<u8>) -> Memory {
+    let offset = bytes.offset.cast_signed();
+    match bytes.base {
+        Some(base) => at_index(PACKET, base, offset),
+        None => at(PACKET, offset),
+    }
+}
 
 fn memory_of(cell: usize) -> Memory {
     at(RSP, 4 * cell as i32)
