@@ -20,6 +20,7 @@
 //! - `fused`: all of a filter for sixteen packets, by vector code made for it
 //! - `native`: one packet after the other, by machine code made for the filter
 //! - `scalar`: the same everywhere else, step by step
+//! - `pair`: both ports looked at in one of its steps
 //! - `set`: many filters at once
 //! - `sheet`: where it is noted which of them keep packets
 //! - `lookup`: ways to see whether a number is in a set
@@ -50,6 +51,7 @@ mod merge;
 mod native;
 #[cfg(target_arch = "aarch64")]
 mod neon;
+mod pair;
 mod portable;
 mod program;
 mod quads;

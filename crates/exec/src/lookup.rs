@@ -65,7 +65,11 @@ impl Lookup {
         match self {
             Self::Equal { mask, constant } => lane & mask == *constant,
             Self::Within { mask, low, span } => (lane & mask).wrapping_sub(*low) <= *span,
-            Self::Few { mask, constants } => constants.contains(&(lane & mask)),
+            // All are compared, so that there is nothing to guess.
+            Self::Few { mask, constants } => {
+                let number = lane & mask;
+                constants.iter().fold(false, |found, constant| found | (*constant == number))
+            }
             Self::Bitmap { right, mask, bitmap } => {
                 let number = lane >> right & mask & 0xffff;
                 bitmap[number as usize / 32] >> (number % 32) & 1 == 1

@@ -1,7 +1,7 @@
 //! Plans over single packets.
 //!
 //! A field is loaded, masked, compared and branched on in one step, where it is at a constant offset or
-//! behind an IPv4 header. The rest goes by way of [`Number`]s.
+//! behind an IPv4 header; both ports are one field ([`Pair`]). The rest goes by way of [`Number`]s.
 
 use std::hint;
 
@@ -13,6 +13,7 @@ use linerate_filter::plan::{
 
 use crate::bits::Bits;
 use crate::lookup::Lookup;
+use crate::pair::{self, Pair};
 
 /// Slots that there are at most; every filter that we know of has fewer.
 const SLOTS: usize = 16;
@@ -43,15 +44,19 @@ enum Number {
     Value(Value),
 }
 
-/// Where a test leads: numbers of steps; past the last one is acceptance, and past that the drop.
-#[derive(Clone, Copy, Debug)]
-struct Ways {
-    then: u32,
-    otherwise: u32,
+/// Where accepted packets go, instead of a step's number.
+const ACCEPTED: u32 = u32::MAX;
+const DROPPED: u32 = u32::MAX - 1;
+
+/// Where a test leads: numbers of steps, or one of the ends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Ways {
+    pub(crate) then: u32,
+    pub(crate) otherwise: u32,
 }
 
 #[derive(Clone, Debug)]
-enum Step {
+pub(crate) enum Step {
     /// `field & mask == constant`, of a byte at a constant offset.
     Byte {
         at: u32,
@@ -102,6 +107,8 @@ enum Step {
         lookup: Box<Lookup>,
         ways: Ways,
     },
+    /// Two bytes and the next two looked up.
+    Pair(Box<Pair>),
     /// Any value looked up.
     Value {
         value: ValueId,
@@ -124,9 +131,11 @@ enum Step {
 impl Scalar {
     /// `None` where there are too many slots.
     pub(crate) fn new(plan: &Plan) -> Option<Self> {
-        let steps = plan.nodes().iter().map(|node| step(plan, node)).collect();
+        let mut steps = plan.nodes().iter().map(|node| step(plan, node)).collect();
+        pair::join(&mut steps);
+        let steps = steps.into();
         let numbers = (0..plan.values().len()).map(|value| Number::new(plan, value)).collect();
-        let (entry, slots) = (place(plan, plan.entry()) as usize, plan.slots());
+        let (entry, slots) = (place(plan.entry()) as usize, plan.slots());
         (slots <= SLOTS).then_some(Self { numbers, steps, entry, slots })
     }
 
@@ -165,6 +174,10 @@ impl Scalar {
                 Step::HalfBehindAmong { header, at, lookup, ways } => {
                     ways.choose(lookup.holds(half(data, behind(data, *header, *at)?)?.into()))
                 }
+                Step::Pair(pair) => match pair.load(data) {
+                    Some(halves) => pair.ways.choose(pair.holds(halves)),
+                    None => pair.alone as usize,
+                },
                 Step::Value { value, lookup, ways } => {
                     ways.choose(lookup.holds(self.value(*value, input, &slots)?))
                 }
@@ -178,7 +191,7 @@ impl Scalar {
                 }
             };
         }
-        Some(at_step == self.steps.len())
+        Some(at_step == ACCEPTED as usize)
     }
 
     fn value(&self, id: ValueId, input: &Input<'_>, slots: &[u32]) -> Option<u32> {
@@ -250,7 +263,7 @@ impl Ways {
 }
 
 /// What is `at` bytes behind the IPv4 header at `header`.
-fn behind(data: &[u8], header: u32, at: u32) -> Option<usize> {
+pub(crate) fn behind(data: &[u8], header: u32, at: u32) -> Option<usize> {
     (header_length(data, header)? as usize).checked_add(at as usize)
 }
 
@@ -271,7 +284,7 @@ fn half(data: &[u8], at: usize) -> Option<u16> {
     data.get(at..at.checked_add(2)?)?.first_chunk().copied().map(u16::from_be_bytes)
 }
 
-fn word(data: &[u8], at: usize) -> Option<u32> {
+pub(crate) fn word(data: &[u8], at: usize) -> Option<u32> {
     data.get(at..at.checked_add(4)?)?.first_chunk().copied().map(u32::from_be_bytes)
 }
 
@@ -286,20 +299,18 @@ fn known(metadata: Metadata, input: &Input<'_>) -> Option<u32> {
     }
 }
 
-fn place(plan: &Plan, target: Target) -> u32 {
-    let steps = plan.nodes().len() as u32;
+fn place(target: Target) -> u32 {
     match target {
         Target::Node(id) => id as u32,
-        Target::Accept => steps,
-        Target::Drop => steps + 1,
+        Target::Accept => ACCEPTED,
+        Target::Drop => DROPPED,
     }
 }
 
 fn step(plan: &Plan, node: &Node) -> Step {
-    let ways =
-        |then, otherwise| Ways { then: place(plan, then), otherwise: place(plan, otherwise) };
+    let ways = |then, otherwise| Ways { then: place(then), otherwise: place(otherwise) };
     match *node {
-        Node::Bind { slot, value, next } => Step::Bind { slot, value, next: place(plan, next) },
+        Node::Bind { slot, value, next } => Step::Bind { slot, value, next: place(next) },
         Node::Compare { how, left, right, then, otherwise } => {
             Step::Compare { how, left, right, ways: ways(then, otherwise) }
         }
