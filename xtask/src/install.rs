@@ -97,27 +97,70 @@ fn description(prefix: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
+    use linerate_lab::need;
+    use tempfile::TempDir;
+
     use super::*;
 
+    /// What the libraries and headers of the tests are installed below, twice, as over an older installation; `None`
+    /// where they are not built.
+    fn installed() -> Option<TempDir> {
+        let built = std::env::current_exe().unwrap().with_file_name("libpcap.so");
+        let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(INCLUDE);
+        let prefix = TempDir::new().unwrap();
+        need::built(&built, "cargo test --workspace builds it").then(|| {
+            install(&built, &include, prefix.path()).unwrap();
+            install(&built, &include, prefix.path()).unwrap();
+            prefix
+        })
+    }
+
+    /// What a command prints that ends well.
+    fn printed(command: &mut Command) -> String {
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
     #[test]
-    fn what_is_installed_is_found_by_its_names() {
-        let folder = std::env::temp_dir().join(format!("linerate-install-{}", std::process::id()));
-        let (include, prefix) = (folder.join("include"), folder.join("prefix"));
-        fs::create_dir_all(include.join("pcap")).unwrap();
-        for (name, text) in [("include/pcap.h", "a"), ("include/pcap/pcap.h", "b"), ("built", "c")]
-        {
-            fs::write(folder.join(name), text).unwrap();
+    fn what_is_installed_has_all_its_names() {
+        let Some(prefix) = installed() else { return };
+        let library = prefix.path().join("lib");
+        for link in LINKS {
+            assert_eq!(fs::read_link(library.join(link)).unwrap(), Path::new(NAME));
         }
-        // Once more in the place of what is there.
-        for _ in 0..2 {
-            install(&folder.join("built"), &include, &prefix).unwrap();
+        assert!(!library.join(NAME).is_symlink());
+        if need::program("readelf", "binutils") {
+            let dynamic = printed(Command::new("readelf").arg("-d").arg(library.join(NAME)));
+            assert!(dynamic.contains(&format!("Library soname: [{NAME}]")), "{dynamic}");
         }
-        let found =
-            ["lib/libpcap.so", "lib/libpcap.so.1", "lib/libpcap.so.0.8", "include/pcap/pcap.h"]
-                .map(|name| fs::read_to_string(prefix.join(name)).unwrap());
-        assert_eq!(found, ["c", "c", "c", "b"]);
-        let package = fs::read_to_string(prefix.join("lib/pkgconfig/libpcap.pc")).unwrap();
-        assert!(package.starts_with(&format!("prefix={}\n", prefix.display())), "{package}");
-        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn programs_in_c_and_cpp_are_built_with_it_by_pkg_config() {
+        let tools = [("gcc", "gcc"), ("g++", "g++"), ("pkg-config", "pkg-config")];
+        let Some(prefix) = installed() else { return };
+        if !tools.iter().all(|(program, package)| need::program(program, package)) {
+            return;
+        }
+        let library = prefix.path().join("lib");
+        let pkg_config = |flags: &[&str]| {
+            let mut command = Command::new("pkg-config");
+            let folder = library.join("pkgconfig");
+            printed(command.args(flags).arg("libpcap").env("PKG_CONFIG_LIBDIR", folder))
+        };
+        assert_eq!(pkg_config(&["--modversion"]).trim(), VERSION);
+        let flags = pkg_config(&["--cflags", "--libs"]);
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/install/program.c");
+        let program = prefix.path().join("program");
+        for (compiler, language) in [("gcc", "c"), ("g++", "c++")] {
+            let mut command = Command::new(compiler);
+            command.args(["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-x", language]);
+            command.arg(&source).args(["-x", "none", "-o"]).arg(&program);
+            printed(command.args(flags.split_whitespace()));
+            let said = printed(Command::new(&program).env("LD_LIBRARY_PATH", &library));
+            let expected = format!("libpcap version {VERSION} (linerate {})", env!("CARGO_PKG_VERSION"));
+            assert_eq!(said.lines().collect::<Vec<_>>(), [&expected, "40 bytes of a queue", "1"]);
+        }
     }
 }

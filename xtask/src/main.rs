@@ -2,9 +2,11 @@
 //!
 //! - `cargo xtask check`: does it hold to its own rules? Every step is one function; all of them run, and the failures are
 //!   listed together at the end
+//! - `cargo xtask fuzz`: runs the fuzz targets, for longer than `check` does
 //! - `cargo xtask header`: writes libpcap's header from the code of crate `pcap`
 //! - `cargo xtask install-pcap`: puts our libpcap where programs are built with it and find it
 
+mod fuzz;
 mod header;
 mod install;
 mod layers;
@@ -27,13 +29,14 @@ const STEPS: &[Step] = &[
     ("formatting", tools::formatting),
     ("clippy", tools::clippy),
     ("rustdoc", tools::rustdoc),
-    ("fuzz targets", tools::fuzz_targets),
+    ("fuzz targets", fuzz::briefly),
     ("engines on 64-bit ARM", tools::arm),
     ("advisories", tools::advisories),
 ];
 
 const USAGE: &str = "\
 usage: cargo xtask check
+       cargo xtask fuzz SECONDS [TARGET]     every target for so long, or one
        cargo xtask header
        cargo xtask install-pcap [PREFIX]     /usr/local without one";
 
@@ -42,6 +45,10 @@ fn main() -> ExitCode {
     let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
     let done = match arguments[..] {
         ["check"] => with_metadata(check),
+        ["fuzz", seconds] => with_metadata(|metadata| fuzz::at_length(metadata, seconds, None)),
+        ["fuzz", seconds, name] => {
+            with_metadata(|metadata| fuzz::at_length(metadata, seconds, Some(name)))
+        }
         ["header"] => with_metadata(header::write),
         ["install-pcap"] => with_metadata(|metadata| install::run(metadata, "/usr/local")),
         ["install-pcap", prefix] => with_metadata(|metadata| install::run(metadata, prefix)),

@@ -21,12 +21,6 @@ pub(crate) fn rustdoc(_: &Metadata) -> Result<()> {
     cargo(&["doc", "--workspace", "--no-deps", "--quiet"], &[("RUSTDOCFLAGS", "-D warnings")])
 }
 
-/// The fuzz targets, a workspace of their own, still compile.
-pub(crate) fn fuzz_targets(_: &Metadata) -> Result<()> {
-    let place = ["--manifest-path", "fuzz/Cargo.toml", "--target-dir", "target/fuzz"];
-    cargo(&[&["check", "--quiet"], &place[..]].concat(), &[])
-}
-
 /// Known vulnerabilities, where cargo-deny is installed and its database within reach.
 pub(crate) fn advisories(_: &Metadata) -> Result<()> {
     if !answers(Command::new("cargo").args(["deny", "--version"])) {

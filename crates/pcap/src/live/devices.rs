@@ -6,11 +6,12 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::ptr;
 
 use linerate::capture::{self, ANY, Capturable};
-use linerate::sys::interface::{Address, Interface};
+use linerate::sys::interface::Interface;
 
+use super::addresses::{self, All};
 use crate::abi::{
     ERROR, IF_CONNECTED, IF_DISCONNECTED, IF_LOOPBACK, IF_NO_CONNECTION, IF_RUNNING, IF_UP,
-    PcapAddress, PcapInterface,
+    PcapInterface,
 };
 use crate::entry::entry;
 use crate::{init, pointer};
@@ -44,65 +45,26 @@ fn mask(prefix: u8) -> Ipv4Addr {
     Ipv4Addr::from(u32::MAX.checked_shl(32 - u32::from(prefix.min(32))).unwrap_or(0))
 }
 
-fn socket_address(ip: IpAddr) -> *mut libc::sockaddr {
-    match ip {
-        IpAddr::V4(ip) => pointer::allocate(&[libc::sockaddr_in {
-            sin_family: libc::AF_INET as u16,
-            sin_port: 0,
-            sin_addr: libc::in_addr { s_addr: u32::from(ip).to_be() },
-            sin_zero: [0; 8],
-        }])
-        .cast(),
-        IpAddr::V6(ip) => pointer::allocate(&[libc::sockaddr_in6 {
-            sin6_family: libc::AF_INET6 as u16,
-            sin6_port: 0,
-            sin6_flowinfo: 0,
-            sin6_addr: libc::in6_addr { s6_addr: ip.octets() },
-            sin6_scope_id: 0,
-        }])
-        .cast(),
-    }
-}
-
-/// An address, its mask, and, of IPv4, its network's broadcast address.
-fn address(address: &Address, next: *mut PcapAddress) -> *mut PcapAddress {
-    let (netmask, broadcast) = match address.ip {
-        IpAddr::V4(ip) => {
-            let mask = mask(address.prefix);
-            (mask.into(), Some(IpAddr::V4(ip | !mask)))
-        }
-        IpAddr::V6(_) => {
-            let bits = 128 - u32::from(address.prefix.min(128));
-            (IpAddr::V6(u128::MAX.checked_shl(bits).unwrap_or(0).into()), None)
-        }
-    };
-    Box::into_raw(Box::new(PcapAddress {
-        next,
-        addr: socket_address(address.ip),
-        netmask: socket_address(netmask),
-        broadaddr: broadcast.map_or(ptr::null_mut(), socket_address),
-        dstaddr: ptr::null_mut(),
-    }))
-}
-
 fn c_string(text: &str) -> *mut c_char {
     CString::new(text).unwrap_or_default().into_raw()
 }
 
 /// An entry of the list, before the next one.
-fn entry_of(capturable: &Capturable, next: *mut PcapInterface) -> *mut PcapInterface {
+fn entry_of(
+    capturable: &Capturable,
+    addresses: &All,
+    next: *mut PcapInterface,
+) -> *mut PcapInterface {
     let interface = capturable.interface.as_ref();
     let description = match interface {
         None => c_string("Pseudo-device that captures on all interfaces"),
         Some(_) => ptr::null_mut(),
     };
-    let addresses = interface.map(|interface| interface.addresses.as_slice()).unwrap_or_default();
-    let addresses = addresses.iter().rev().fold(ptr::null_mut(), |next, a| address(a, next));
     Box::into_raw(Box::new(PcapInterface {
         next,
         name: c_string(&capturable.name),
         description,
-        addresses,
+        addresses: interface.map_or(ptr::null_mut(), |interface| addresses.of(&interface.name)),
         flags: flags(interface),
     }))
 }
@@ -122,23 +84,8 @@ unsafe fn free(mut at: *mut PcapInterface) {
             }
         }
         // SAFETY: as above.
-        unsafe { free_addresses(entry.addresses) };
+        unsafe { addresses::free(entry.addresses) };
         at = entry.next;
-    }
-}
-
-/// # Safety
-/// As of [`free`].
-unsafe fn free_addresses(mut at: *mut PcapAddress) {
-    while !at.is_null() {
-        // SAFETY: it was made so above, the addresses by malloc.
-        unsafe {
-            let entry = Box::from_raw(at);
-            for address in [entry.addr, entry.netmask, entry.broadaddr] {
-                libc::free(address.cast());
-            }
-            at = entry.next;
-        }
     }
 }
 
@@ -169,9 +116,11 @@ entry! {
     /// Gives a list of what can be captured on, which `pcap_freealldevs` frees: 0, or -1 and the reason.
     fn pcap_findalldevs(list: *mut *mut PcapInterface, error: *mut c_char) -> c_int, ERROR => {
         pointer::put(list, ptr::null_mut());
-        match ranked() {
-            Ok(all) => {
-                pointer::put(list, all.iter().rev().fold(ptr::null_mut(), |next, c| entry_of(c, next)));
+        match ranked().and_then(|all| Ok((all, All::ask()?))) {
+            Ok((all, addresses)) => {
+                let entries = all.iter().rev();
+                let first = entries.fold(ptr::null_mut(), |next, c| entry_of(c, &addresses, next));
+                pointer::put(list, first);
                 0
             }
             Err(text) => {
@@ -220,17 +169,17 @@ entry! {
         netmask: *mut u32,
         error: *mut c_char
     ) -> c_int, ERROR => {
-        let (found, text) = match network(pointer::text(device).unwrap_or(ANY)) {
-            Ok(found) => (found, String::new()),
-            Err(text) => ((Ipv4Addr::UNSPECIFIED, Ipv4Addr::UNSPECIFIED), text),
-        };
-        pointer::put(number, u32::from(found.0).to_be());
-        pointer::put(netmask, u32::from(found.1).to_be());
-        if text.is_empty() {
-            return 0;
+        match network(pointer::text(device).unwrap_or(ANY)) {
+            Ok((network, mask)) => {
+                pointer::put(number, u32::from(network).to_be());
+                pointer::put(netmask, u32::from(mask).to_be());
+                0
+            }
+            Err(text) => {
+                pointer::say(error, &text);
+                ERROR
+            }
         }
-        pointer::say(error, &text);
-        ERROR
     }
 }
 

@@ -1,6 +1,7 @@
 //! Live captures: settings, then a source of `linerate::capture` by the best back end that works.
 
 pub mod activate;
+mod addresses;
 mod at_exit;
 pub mod devices;
 mod environment;

@@ -160,6 +160,10 @@ impl Drop for Live {
 /// nobody but the user knows.
 fn link_types(interface: &str) -> Result<Vec<LinkType>> {
     let mut all = capture::link_types(interface)?;
+    if interface == ANY {
+        // The older header first, which programs get that do not choose.
+        all.sort_by_key(|link_type| *link_type != LinkType::LINUX_SLL);
+    }
     if all.contains(&LinkType::ETHERNET) && !interface::by_name(interface)?.is_loopback {
         all.push(LinkType::DOCSIS);
     }

@@ -19,6 +19,22 @@ fn lab() -> Option<Lab> {
         .then(|| Lab::plan().host("a").host("b").quiet().build().expect("a lab"))
 }
 
+/// Runs a program on an interface by both libraries, ours by each of these back ends, and compares what it prints.
+fn prints_the_same(name: &str, back_ends: &[&str]) {
+    let Some(lab) = lab() else { return };
+    let (folder, library) = (TempDir::new().expect("a folder"), library());
+    let (host, program) = (lab.host("a"), compiled(name, folder.path()));
+    let mut command = host.command(&program);
+    command.arg(host.interface()).env_remove("LD_LIBRARY_PATH");
+    let system = printed(command);
+    for backend in back_ends {
+        println!("by {backend:?}");
+        let mut command = by(host, &program, &library, backend);
+        command.arg(host.interface());
+        assert_same(&system, &printed(command));
+    }
+}
+
 /// What a program prints that ends well.
 fn printed(mut command: Command) -> String {
     let output = command.output().expect("the program runs");
@@ -38,18 +54,18 @@ fn by(host: &Host, program: &Path, library: &TempDir, backend: &str) -> Command 
 
 #[test]
 fn live_captures_are_the_same_by_each_back_end() {
-    let Some(lab) = lab() else { return };
-    let (folder, library) = (TempDir::new().expect("a folder"), library());
-    let (host, program) = (lab.host("a"), compiled("live.c", folder.path()));
-    let mut command = host.command(&program);
-    command.arg(host.interface()).env_remove("LD_LIBRARY_PATH");
-    let system = printed(command);
-    for backend in BACK_ENDS {
-        println!("by {backend:?}");
-        let mut command = by(host, &program, &library, backend);
-        command.arg(host.interface());
-        assert_same(&system, &printed(command));
-    }
+    prints_the_same("live.c", &BACK_ENDS);
+}
+
+#[test]
+fn interfaces_and_captures_on_all_of_them_are_the_same() {
+    // A tap is on one interface.
+    prints_the_same("devices.c", &["", "ring", "socket"]);
+}
+
+#[test]
+fn threads_do_not_disturb_each_other() {
+    prints_the_same("threads.c", &BACK_ENDS);
 }
 
 #[test]

@@ -84,6 +84,7 @@ struct eproto {
 	u_short number;
 };
 extern struct eproto eproto_db[];
+extern const char pcap_version[];
 
 int main(int argc, char **argv)
 {
@@ -93,7 +94,7 @@ int main(int argc, char **argv)
 	for (int status = -12; status < 4; status++)
 		if (status != 0)
 			printf("status %d: %s\n", status, pcap_statustostr(status));
-	printf("%s\n", pcap_strerror(2));
+	printf("%s, version %s\n", pcap_strerror(2), pcap_version);
 	ports("80");
 	ports("http");
 	ports("domain");

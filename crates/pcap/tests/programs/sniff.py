@@ -2,7 +2,7 @@
 import sys
 import time
 
-from scapy.all import ICMP, IP, UDP, AsyncSniffer, Ether, Raw, conf, sendp, sniff, srp1
+from scapy.all import ICMP, IP, UDP, AsyncSniffer, Ether, Raw, conf, sendp, sniff, srp, srp1
 
 conf.use_pcap = True
 conf.verb = 0
@@ -11,6 +11,8 @@ interface, own, other, mac = sys.argv[1:]
 packets = sniff(iface=interface, filter="udp port 9", count=30, timeout=20)
 print("sniffed", len(packets), {packet[UDP].dport for packet in packets}, packets[0][Raw].load)
 
+answers, silent = srp([Ether(dst=mac) / IP(src=own, dst=other) / ICMP(seq=n) for n in range(5)], iface=interface, timeout=10)
+print("answers", len(answers), len(silent))
 answer = srp1(Ether(dst=mac) / IP(src=own, dst=other) / ICMP(), iface=interface, timeout=10)
 print("answered", answer is not None and answer[IP].src == other)
 
