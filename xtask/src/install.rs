@@ -118,7 +118,11 @@ mod tests {
     /// What a command prints that ends well.
     fn printed(command: &mut Command) -> String {
         let output = command.output().unwrap();
-        assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+        assert!(
+            output.status.success(),
+            "{command:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         String::from_utf8(output.stdout).unwrap()
     }
 
@@ -159,7 +163,8 @@ mod tests {
             command.arg(&source).args(["-x", "none", "-o"]).arg(&program);
             printed(command.args(flags.split_whitespace()));
             let said = printed(Command::new(&program).env("LD_LIBRARY_PATH", &library));
-            let expected = format!("libpcap version {VERSION} (linerate {})", env!("CARGO_PKG_VERSION"));
+            let expected =
+                format!("libpcap version {VERSION} (linerate {})", env!("CARGO_PKG_VERSION"));
             assert_eq!(said.lines().collect::<Vec<_>>(), [&expected, "40 bytes of a queue", "1"]);
         }
     }

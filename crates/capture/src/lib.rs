@@ -76,6 +76,7 @@ pub use file::{FileSource, open_file};
 pub use filtered::Filtered;
 pub use interfaces::{Capturable, interfaces, link_types};
 pub use interrupt::Interrupt;
+pub use live::gate::Gatekeeper;
 pub use merged::merge;
 pub use meter::{MAX_METER_FILTERS, Meter, MeterConfig, MeterFilter, Reading, Tally};
 pub use open::{Capture, Hook, open, open_many};

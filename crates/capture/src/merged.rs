@@ -43,7 +43,7 @@ pub fn merge(mut captures: Vec<Capture>, config: &Config) -> Result<Capture> {
     let sources = captures.into_iter().map(|capture| capture.source).collect();
     let latency = latency(backend, config);
     let source = Box::new(Merged::new(sources, config, latency)?);
-    Ok(Capture { source, backend, hook, interface, fanout_group, notes })
+    Ok(Capture { source, backend, hook, interface, fanout_group, gatekeeper: None, notes })
 }
 
 /// The longest that a back end lets a packet wait before it delivers it. A block of a ring is closed when

@@ -4,7 +4,7 @@ use linerate_base::{Error, ErrorKind, Interface, Result, Source, TimestampSource
 use linerate_sys::bpf::XdpMode;
 
 use crate::privilege::with_remedy;
-use crate::{ANY, Backend, Config, live, tap, xsk};
+use crate::{ANY, Backend, Config, Gatekeeper, live, tap, xsk};
 
 /// A source that was opened, and how.
 pub struct Capture {
@@ -18,6 +18,8 @@ pub struct Capture {
     pub interface: Interface,
     /// The number of the fanout group that the source is in, for others to join.
     pub fanout_group: Option<u16>,
+    /// What can put another filter in the kernel; `None` where that takes a new capture.
+    pub gatekeeper: Option<Gatekeeper>,
     /// What is other than asked for or than best, one line each, for the user to read.
     pub notes: Vec<String>,
 }

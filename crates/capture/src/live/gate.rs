@@ -2,9 +2,11 @@
 //!
 //! All three are one program, so that the kernel turns a packet away before it copies it.
 
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use linerate_base::Result;
+use linerate_base::{Error, Result};
 use linerate_bpf::classic::{Instruction, Program, ancillary, opcode};
 use linerate_bpf::extended;
 use linerate_sys::bpf::{self, Map, MapKind, ProgramKind, ProgramSpec};
@@ -41,6 +43,36 @@ pub(crate) enum Loopback {
 pub(crate) struct Gate {
     turns_away: bool,
     counter: Option<Map>,
+    is_replaced: Arc<AtomicBool>,
+}
+
+/// Puts another filter before a packet socket that captures already, which takes no privilege. A [`Capture`] has one
+/// where the filter runs in the kernel and nowhere else.
+///
+/// [`Capture`]: crate::Capture
+#[derive(Debug)]
+pub struct Gatekeeper {
+    socket: OwnedFd,
+    ways: Ways,
+    snaplen: u32,
+    is_replaced: Arc<AtomicBool>,
+}
+
+impl Gatekeeper {
+    /// Keeps what `filter` keeps from now on, of `None` all. Packets that wait were let in before. What is turned away
+    /// is in no count any more.
+    ///
+    /// # Errors
+    /// When the kernel does not take the filter; then all is kept.
+    pub fn replace(&self, filter: Option<&Program>) -> Result<()> {
+        self.is_replaced.store(true, Ordering::Relaxed);
+        let all = keep_all(self.ways, self.snaplen);
+        let Some(filter) = filter else { return attach(self.socket.as_fd(), &all) };
+        attach(self.socket.as_fd(), &compose(filter, self.ways, self.snaplen)).or_else(|error| {
+            attach(self.socket.as_fd(), &all)?;
+            Err(error)
+        })
+    }
 }
 
 impl Gate {
@@ -59,11 +91,27 @@ impl Gate {
         if counter.is_none() {
             attach(socket, program)?;
         }
-        Ok(Self { turns_away, counter })
+        Ok(Self { turns_away, counter, is_replaced: Arc::default() })
+    }
+
+    /// What may replace its program, which lets through to `socket` what goes these ways.
+    pub(crate) fn keeper(
+        &self,
+        socket: BorrowedFd<'_>,
+        ways: Ways,
+        snaplen: u32,
+    ) -> Result<Gatekeeper> {
+        let socket = socket
+            .try_clone_to_owned()
+            .map_err(|e| Error::system("keep the capture's socket for another filter", e))?;
+        Ok(Gatekeeper { socket, ways, snaplen, is_replaced: self.is_replaced.clone() })
     }
 
     /// Packets that came to the gate, of which `passed` went through; `None` when that is not known.
     pub(crate) fn seen(&self, passed: u64) -> Option<u64> {
+        if self.is_replaced.load(Ordering::Relaxed) {
+            return None;
+        }
         match &self.counter {
             // Linux before 5.19 does not let a process that gave up its privileges read it.
             Some(counter) => counter.sum(0).ok(),

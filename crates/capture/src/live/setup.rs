@@ -221,6 +221,8 @@ impl<I: Intake + Send + 'static> Closed<'_, I> {
         let Self { mut setup, socket, intake, fanout_group } = self;
         let (gate, user) = setup.open_gate(&socket)?;
         let Setup { config, backend, tells_all, place, mut notes, .. } = setup;
+        let keeper = || gate.keeper(socket.as_fd(), place.ways(config), snaplen(config));
+        let gatekeeper = user.is_none().then(keeper).transpose()?;
         if !tells_all {
             notes.clear();
         }
@@ -234,7 +236,7 @@ impl<I: Intake + Send + 'static> Closed<'_, I> {
             Some(filter) => Box::new(Filtered::new(live, filter).on_interface(index)),
             None => Box::new(live),
         };
-        Ok(Capture { source, backend, hook: None, interface, fanout_group, notes })
+        Ok(Capture { source, backend, hook: None, interface, fanout_group, gatekeeper, notes })
     }
 }
 

@@ -130,6 +130,7 @@ impl<'a> Build<'a> {
                 hook: Some(taken),
                 interface: self.place.interface(self.config),
                 fanout_group: None,
+                gatekeeper: None,
                 notes: std::mem::take(&mut notes),
             })
             .collect())

@@ -233,6 +233,7 @@ impl Setup<'_> {
             hook: Some(Hook::xdp(mode)),
             interface: self.place.interface(self.config),
             fanout_group: None,
+            gatekeeper: None,
             notes,
         }
     }

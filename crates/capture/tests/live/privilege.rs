@@ -1,6 +1,7 @@
 //! Without privileges, and after giving them up.
 
 use linerate_base::ErrorKind;
+use linerate_bpf::classic::Program;
 use linerate_capture::{Backend, Config, Interrupt, open};
 use linerate_lab::traffic::send_frames;
 use linerate_sys::capability::{Capability, User, become_user, limit_capabilities};
@@ -84,6 +85,38 @@ fn without_cap_bpf_a_filter_works_and_says_that_it_does_not_count() {
         let (_, stats) = finish(&mut capture.source);
         assert_eq!((stats.seen, stats.delivered, stats.filtered), (25, 25, 0), "{backend}");
         assert!(stats.filtered_uncounted);
+    }
+}
+
+#[test]
+fn without_any_privilege_a_socket_still_gets_another_filter() {
+    let Some(lab) = quiet_pair() else { return };
+    let b = lab.host("b");
+    for backend in BY_SOCKET {
+        let mut capture = open_on(b, &config(b, backend));
+        let keeper = capture.gatekeeper.take().expect("the kernel filters");
+        let replace = |filter: Option<Program>| {
+            let unprivileged = || {
+                limit_capabilities(&[]).unwrap();
+                keeper.replace(filter.as_ref())
+            };
+            std::thread::scope(|scope| scope.spawn(unprivileged).join().unwrap())
+        };
+        let mut comes = |expected| {
+            send_frames(lab.host("a"), &frames(100, 60)).unwrap();
+            assert_eq!(fetch(&mut capture.source, expected).len(), expected, "{backend}");
+        };
+        comes(100);
+        replace(Some(every_fourth())).unwrap();
+        comes(25);
+        replace(None).unwrap();
+        comes(100);
+        replace(Some(every_fourth())).unwrap();
+        // A program that the kernel does not take leaves the gate open.
+        replace(Some(padded(&every_fourth()))).unwrap_err();
+        comes(100);
+        let (rest, stats) = finish(&mut capture.source);
+        assert!(rest.is_empty() && stats.filtered_uncounted, "{backend}");
     }
 }
 

@@ -49,7 +49,7 @@ fn activate(inner: &mut Inner) -> c_int {
             inner.kind = Kind::Live(live);
         }
         Err(error) => {
-            inner.fail(&error.to_string());
+            inner.fail(&environment::words(&error));
             return status(error.kind());
         }
     }

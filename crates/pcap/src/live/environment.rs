@@ -3,6 +3,7 @@
 use std::env;
 use std::str::FromStr;
 
+use linerate::base::Error;
 use linerate::capture::Config;
 
 /// Which back end to take and no other.
@@ -13,6 +14,19 @@ const BUFFER: &str = "LINERATE_BUFFER";
 const TIMESTAMPS: &str = "LINERATE_TIMESTAMPS";
 /// Whether to keep packets from the host.
 const EXCLUSIVE: &str = "LINERATE_EXCLUSIVE";
+
+/// Flags of the command that advice names, and what stands for them here.
+const FLAGS: [(&str, &str); 4] = [
+    ("--force", "LINERATE_EXCLUSIVE=force"),
+    ("--backend ", "LINERATE_BACKEND="),
+    ("--buffer", BUFFER),
+    ("--timestamps", TIMESTAMPS),
+];
+
+/// An error whose advice is for those who have no flags.
+pub(super) fn words(error: &Error) -> String {
+    FLAGS.iter().fold(error.to_string(), |text, (flag, variable)| text.replace(flag, variable))
+}
 
 /// Does as the environment asks.
 ///
@@ -51,7 +65,7 @@ fn read<T: FromStr<Err: std::fmt::Display>>((name, text): (&str, String)) -> Res
 
 #[cfg(test)]
 mod tests {
-    use linerate::base::TimestampSource;
+    use linerate::base::{ErrorKind, TimestampSource};
     use linerate::capture::{Backend, Interrupt};
 
     use super::*;
@@ -78,6 +92,14 @@ mod tests {
         assert!(!following(&[(EXCLUSIVE, "yes")]).unwrap().force);
         let unasked = following(&[(BACKEND, ""), (EXCLUSIVE, "")]).unwrap();
         assert!(unasked.backend.is_none() && !unasked.exclusive);
+    }
+
+    #[test]
+    fn advice_names_variables() {
+        let error = |advice| Error::new(ErrorKind::Busy, "capture", "no").advise(advice);
+        assert_eq!(words(&error("lower --buffer")), "capture: no (lower LINERATE_BUFFER)");
+        let text = words(&error("ask for --backend xdp, --force does it"));
+        assert!(text.ends_with("(ask for LINERATE_BACKEND=xdp, LINERATE_EXCLUSIVE=force does it)"));
     }
 
     #[test]

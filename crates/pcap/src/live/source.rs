@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use linerate::base::{Batch, Error, ErrorKind, LinkType, Result, Source, Stats};
 use linerate::bpf::classic::Program;
-use linerate::capture::{self, ANY, Config, Directions, Filter, UserFilter};
+use linerate::capture::{self, ANY, Config, Directions, Filter, Gatekeeper, UserFilter};
 use linerate::filter::{self, Options, Target};
 use linerate::sys::interface;
 
@@ -44,6 +44,8 @@ pub(crate) struct Live {
     pub(crate) selectable: Option<Selectable>,
     /// The EtherType of packets to see; `None` for all.
     protocol: Option<u16>,
+    /// What puts another filter in the kernel where a new source cannot be had.
+    gatekeeper: Option<Gatekeeper>,
     /// How packets are captured, and where that is told at the end.
     way: String,
     report: Option<Arc<Report>>,
@@ -71,7 +73,7 @@ impl Live {
             let link_type = config.link_type.or_else(|| link_types.first().copied());
             restrict(&mut config, protocol, link_type.unwrap_or_default())?;
         }
-        let (source, way) = begin(&config, Mode::Capture, timeout)?;
+        let (source, way, gatekeeper) = begin(&config, Mode::Capture, timeout)?;
         let report = Report::asked(&config).map(Arc::new);
         let mut live = Box::new(Self {
             source,
@@ -83,6 +85,7 @@ impl Live {
             sending: Sending::default(),
             selectable: None,
             protocol,
+            gatekeeper,
             way,
             report: report.clone(),
             earlier: Stats::default(),
@@ -96,7 +99,7 @@ impl Live {
 
     /// Captures in another way from now on. Where that fails the capture goes on as it was.
     fn reopen(&mut self, config: Config, mode: Mode) -> Result<()> {
-        let (mut source, way) = begin(&config, mode, self.timeout)?;
+        let (mut source, way, gatekeeper) = begin(&config, mode, self.timeout)?;
         if let Some(selectable) = &self.selectable {
             selectable.follow(&mut source)?;
         }
@@ -105,8 +108,20 @@ impl Live {
             self.earlier += self.source.stats().unwrap_or_default();
         }
         (self.source, self.config, self.mode, self.has_lent) = (source, config, mode, false);
-        self.way = way;
+        (self.way, self.gatekeeper) = (way, gatekeeper);
         Ok(())
+    }
+
+    /// Puts a filter in the kernel before the source that there is, if it can have one; else the kernel keeps all. False
+    /// where the source has a filter of its own for good.
+    fn refilter(&self, filter: &Filter) -> bool {
+        match &self.gatekeeper {
+            // Where the kernel does not take it, it keeps all.
+            Some(keeper) => {
+                keeper.replace(filter.kernel.as_ref()).is_ok() || filter.kernel.is_some()
+            }
+            None => self.config.filter.is_none(),
+        }
     }
 
     /// The next packets, waiting for them as long as was set.
@@ -170,21 +185,20 @@ fn link_types(interface: &str) -> Result<Vec<LinkType>> {
     Ok(all)
 }
 
-/// Begins to capture, or to count, and says how.
-fn begin(
-    config: &Config,
-    mode: Mode,
-    timeout: Duration,
-) -> Result<(Box<dyn Source + Send>, String)> {
+/// A source, how it captures, and who can put another filter before it.
+type Begun = (Box<dyn Source + Send>, String, Option<Gatekeeper>);
+
+/// Begins to capture, or to count.
+fn begin(config: &Config, mode: Mode, timeout: Duration) -> Result<Begun> {
     match mode {
         Mode::Capture => {
             let capture = capture::open(config)?;
             let way = report::way(&capture);
-            Ok((capture.source, way))
+            Ok((capture.source, way, capture.gatekeeper))
         }
         Mode::Statistics => {
             let statistics = Statistics::open(config, timeout)?;
-            Ok((Box::new(statistics), "counting in the kernel".into()))
+            Ok((Box::new(statistics), "counting in the kernel".into(), None))
         }
     }
 }
@@ -236,7 +250,8 @@ fn by_hand(program: Program, config: &Config) -> Filter {
 }
 
 impl Inner {
-    /// Filters a live capture: where a new source cannot be had, as after privileges were given up, in user space.
+    /// Filters a live capture. Where a new source cannot be had, as after privileges were given up, the packets that wait
+    /// and all that the kernel's filter lets through are filtered in user space.
     pub(crate) fn filter_live(&mut self, own: Option<&Compiled>, program: Program) -> c_int {
         let Kind::Live(live) = &mut self.kind else { return ERROR };
         let filter = match own {
@@ -250,14 +265,16 @@ impl Inner {
         let user = filter.user.clone();
         // The kernel's place is taken by the filter for a protocol.
         if live.protocol.is_none() {
-            let config = Config { filter: Some(filter), ..live.config.clone() };
+            let config = Config { filter: Some(filter.clone()), ..live.config.clone() };
             match live.reopen(config, live.mode) {
                 Ok(()) => {
                     self.chosen = None;
                     self.give_up_lent();
                     return 0;
                 }
-                Err(error) if live.mode == Mode::Statistics => return self.refuse(&error),
+                Err(error) if live.mode == Mode::Statistics || !live.refilter(&filter) => {
+                    return self.refuse(&error);
+                }
                 Err(_) => {}
             }
         }

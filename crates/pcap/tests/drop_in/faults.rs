@@ -1,6 +1,7 @@
 //! What goes wrong while tcpdump and dumpcap capture by our library: nothing is lost unsaid, and nothing stays behind.
 
 use std::fs::{self, File};
+use std::net::UdpSocket;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -131,6 +132,126 @@ fn what_finds_no_room_is_told_by_tcpdump() {
         assert_eq!(before(&said, " packets received by filter"), SENT, "{backend}: {said}");
         assert_eq!(count(&file), captured, "{backend}");
     }
+}
+
+/// It captures by rings and sockets, as it gives up the privilege for programs in the kernel.
+#[test]
+fn what_finds_no_room_is_told_by_dumpcap() {
+    const SENT: u64 = 100_000;
+    let Some(stage) = Stage::set("dumpcap", "wireshark-common") else { return };
+    let file = stage.folder.path().join("file");
+    for backend in ["ring", "socket"] {
+        let path = file.display().to_string();
+        let arguments = ["-B", "1", "-w", &path, "-f", "udp port 9"];
+        let dumpcap = stage.start(backend, "dumpcap", &arguments, "File: ");
+        dumpcap.signal("STOP");
+        stage.send(SENT);
+        dumpcap.signal("CONT");
+        std::thread::sleep(Duration::from_millis(500));
+        dumpcap.signal("INT");
+        let (status, said) = dumpcap.end();
+        let counts = said.split("on interface ").last().and_then(|rest| rest.split("': ").nth(1));
+        let counts = counts.and_then(|rest| rest.split(' ').next()?.split_once('/'));
+        let (received, dropped) = counts.unwrap_or_else(|| panic!("no counts in {said}"));
+        let [received, dropped] = [received, dropped].map(|n| n.parse::<u64>().expect("a number"));
+        assert_eq!(count(&file), received, "{backend}");
+        assert_eq!((status, received + dropped), (Some(0), SENT), "{backend}: {said}");
+        assert!(dropped > 0, "{backend}: {said}");
+    }
+}
+
+#[test]
+fn larger_packets_than_there_were_at_first_come_whole() {
+    let Some(stage) = Stage::set("tcpdump", "tcpdump") else { return };
+    let file = stage.folder.path().join("file");
+    let (a, b) = stage.hosts();
+    for backend in BACK_ENDS {
+        let path = file.display().to_string();
+        let tcpdump =
+            stage.start(backend, "tcpdump", &["-Z", "root", "-w", &path, "udp port 9"], LISTENING);
+        stage.send(20);
+        for host in [a, b] {
+            host.set_mtu(9000).expect("set");
+        }
+        Flow::ipv4(a, b, 1000, PORT).send_frames(20, 8000).expect("sent");
+        std::thread::sleep(Duration::from_millis(500));
+        tcpdump.signal("TERM");
+        let (status, said) = tcpdump.end();
+        assert_eq!((status, count(&file)), (Some(0), 40), "{backend}: {said}");
+        let bytes = fs::metadata(&file).expect("a file").len();
+        assert_eq!(bytes, 24 + 20 * (16 + 142) + 20 * (16 + 8042), "{backend}");
+        for host in [a, b] {
+            host.set_mtu(1500).expect("set");
+        }
+    }
+}
+
+/// The capabilities to keep, what tcpdump then says, and the back end that captures.
+const PRIVILEGES: [(&str, Option<&str>); 3] = [
+    ("-all,+net_raw,+net_admin,+bpf", Some("the back end tap")),
+    ("-all,+net_raw", Some("the back end ring")),
+    ("-all", None),
+];
+
+#[test]
+fn without_privileges_the_next_back_end_captures_or_the_reason_is_told() {
+    let Some(stage) = Stage::set("tcpdump", "tcpdump") else { return };
+    if !need::program("setpriv", "util-linux") {
+        return;
+    }
+    let (b, report) = (stage.lab.host("b"), stage.folder.path().join("report"));
+    for (kept, way) in PRIVILEGES {
+        let mut command = b.command("setpriv");
+        command.args(["--bounding-set", kept, "--inh-caps", "-all", "timeout", "5", "tcpdump"]);
+        command.args(["-Z", "root", "-p", "-i", b.interface(), "-w", "/dev/null"]);
+        command.env("LD_LIBRARY_PATH", stage.library.path()).env("LINERATE_REPORT", &report);
+        let output = command.output().expect("it runs");
+        let said = String::from_utf8_lossy(&output.stderr);
+        let told = fs::read_to_string(&report).unwrap_or_default();
+        match way {
+            Some(way) => {
+                assert!(told.lines().last().is_some_and(|l| l.contains(way)), "{told}{said}");
+            }
+            None => assert!(said.contains("You don't have permission"), "{said}"),
+        }
+    }
+}
+
+#[test]
+fn what_the_environment_asks_for_is_done_or_refused_by_name() {
+    let Some(stage) = Stage::set("tcpdump", "tcpdump") else { return };
+    let (a, b) = stage.hosts();
+    let tcpdump = |variable: &str, value: &str| {
+        let mut command = b.command("timeout");
+        command.args(["40", "tcpdump", "-Z", "root", "-c", "20", "-i", b.interface()]);
+        command.args(["-w", "/dev/null", "udp port 9"]).env(variable, value);
+        command.env("LD_LIBRARY_PATH", stage.library.path());
+        command
+    };
+    for (variable, value, reason) in [
+        ("LINERATE_BACKEND", "rocket", "LINERATE_BACKEND: "),
+        ("LINERATE_TIMESTAMPS", "sun", "LINERATE_TIMESTAMPS: "),
+        // The host's own interface is not taken from it.
+        ("LINERATE_EXCLUSIVE", "yes", "LINERATE_EXCLUSIVE=force"),
+    ] {
+        let output = tcpdump(variable, value).output().expect("it runs");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && said.contains(reason), "{variable}: {said}");
+    }
+    let said = stage.folder.path().join("said");
+    let mut command = tcpdump("LINERATE_EXCLUSIVE", "force");
+    command.stderr(File::create(&said).expect("a file"));
+    let socket = b.run(|| UdpSocket::bind((b.ipv4(), PORT))).expect("a socket");
+    socket.set_nonblocking(true).expect("set");
+    stage.send(1);
+    wait_for("the host has its packets", || socket.recv(&mut [0; 100]).is_ok());
+    let child = Child::start(command).expect("it starts");
+    wait_for("tcpdump does not begin", || {
+        fs::read_to_string(&said).is_ok_and(|said| said.contains(LISTENING))
+    });
+    Flow::ipv4(a, b, 1000, PORT).send_frames(20, 100).expect("sent");
+    assert!(child.output().expect("it ends").status.success());
+    assert!(socket.recv(&mut [0; 100]).is_err(), "none of them reaches the host");
 }
 
 /// tcpdump does not ask whether a packet could be written, and so goes on.

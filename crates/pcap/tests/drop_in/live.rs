@@ -1,14 +1,16 @@
 //! C programs that capture and send on an interface of a lab.
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::Path;
 use std::process::Command;
 
-use linerate_lab::{Host, Lab, need};
+use linerate_lab::traffic::Flow;
+use linerate_lab::{Child, Host, Lab, need};
 use tempfile::TempDir;
 
 use crate::library;
 use crate::programs::{assert_same, can_compile, compile, compiled, include};
+use crate::tcpdump::wait_for;
 
 /// The back ends that see packets on their way out; the first is the one that is taken unasked.
 const BACK_ENDS: [&str; 4] = ["", "tap", "ring", "socket"];
@@ -69,6 +71,29 @@ fn threads_do_not_disturb_each_other() {
 }
 
 #[test]
+fn a_descriptor_tells_of_packets_by_every_back_end() {
+    const SENT: u64 = 300;
+    let Some(lab) = lab() else { return };
+    let (folder, library) = (TempDir::new().expect("a folder"), library());
+    let (a, b, program) = (lab.host("a"), lab.host("b"), compiled("wait.c", folder.path()));
+    let said = folder.path().join("said");
+    for backend in ["tap", "tap-xdp", "xdp", "ring", "socket"] {
+        let mut command = by(b, &program, &library, backend);
+        command.args([b.interface(), &SENT.to_string()]).env("LINERATE_BUFFER", "7");
+        // What an AF_XDP socket takes the host does not get.
+        command.env("LINERATE_EXCLUSIVE", if backend == "xdp" { "force" } else { "" });
+        command.stdout(File::create(&said).expect("a file"));
+        let child = Child::start(command).expect("it starts");
+        wait_for(&said, "ready");
+        Flow::ipv4(a, b, 1000, 9).send_frames(SENT, 100).expect("sent");
+        let output = child.output().expect("it ends");
+        let said = fs::read_to_string(&said).expect("read");
+        let expected = format!("ready, with {} bytes\ntook {SENT}\n", 7 << 20);
+        assert!(output.status.success() && said == expected, "{backend}: {said}");
+    }
+}
+
+#[test]
 fn each_capture_has_its_line_however_the_program_ends() {
     let Some(lab) = lab() else { return };
     let (folder, library) = (TempDir::new().expect("a folder"), library());
@@ -111,13 +136,16 @@ fn memory_of_live_captures_is_used_as_it_should_be() {
         return;
     }
     let (folder, library) = (TempDir::new().expect("a folder"), library());
-    let (host, program) = (lab.host("a"), compiled("live.c", folder.path()));
-    for backend in &BACK_ENDS[1..] {
+    let host = lab.host("a");
+    let all_by_one = ["devices.c", "exit.c", "threads.c"].map(|name| (name, "ring"));
+    let one_by_all = BACK_ENDS[1..].iter().map(|backend| ("live.c", *backend));
+    for (name, backend) in one_by_all.chain(all_by_one) {
+        let program = compiled(name, folder.path());
         let mut valgrind = by(host, "valgrind".as_ref(), &library, backend);
         valgrind.args(["-q", "--error-exitcode=99", "--undef-value-errors=no"]);
         valgrind.args(["--leak-check=full", "--errors-for-leak-kinds=definite"]);
         let output = valgrind.arg(&program).arg(host.interface()).output().expect("it runs");
         let errors = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{backend}: {:?}\n{errors}", output.status);
+        assert!(output.status.success(), "{name}, {backend}: {:?}\n{errors}", output.status);
     }
 }

@@ -156,7 +156,7 @@ fn files_of_the_other_byte_order_read_the_same() {
     }
 }
 
-fn wait_for(file: &Path, text: &str) {
+pub(crate) fn wait_for(file: &Path, text: &str) {
     let begun = Instant::now();
     while !fs::read_to_string(file).is_ok_and(|found| found.contains(text)) {
         assert!(begun.elapsed() < Duration::from_secs(30), "no {text:?} in {}", file.display());
@@ -194,7 +194,7 @@ fn a_wire_is_captured_by_each_back_end() {
     if !need::root() || !need::program("tcpdump", "tcpdump") {
         return;
     }
-    for backend in ["", "tap", "ring", "socket"] {
+    for backend in ["", "tap", "tap-xdp", "ring", "socket"] {
         captures_all(backend);
     }
 }

@@ -93,7 +93,8 @@ pub(super) fn check(program: &Path) -> Result<()> {
     let look = || -> std::io::Result<_> {
         let (meta, head) = (program.metadata()?, head_of(program)?);
         let has_own = capability::has_own(program)?;
-        let privileged = is_privileged(&meta, has_own);
+        let who = (process::effective_user(), process::effective_group());
+        let privileged = is_privileged(&meta, has_own, who);
         let unfit = match interpreter(&head) {
             // The interpreter is the program.
             Some(interpreter) => unfit(&head_of(&interpreter)?),
@@ -117,9 +118,8 @@ fn head_of(program: &Path) -> std::io::Result<Vec<u8>> {
     Ok(head)
 }
 
-/// Why the system will not listen to who starts it (ld.so(8), "Secure-execution mode").
-fn is_privileged(meta: &Metadata, has_own: bool) -> Option<Obstacle> {
-    let (user, group) = (process::effective_user(), process::effective_group());
+/// Why the system will not listen to this user and group, who start it (ld.so(8), "Secure-execution mode").
+fn is_privileged(meta: &Metadata, has_own: bool, (user, group): (u32, u32)) -> Option<Obstacle> {
     match meta.mode() {
         mode if mode & SETUID != 0 && meta.uid() != user => Some(Obstacle::OtherUser),
         mode if mode & SETGID != 0 && meta.gid() != group => Some(Obstacle::OtherGroup),
@@ -160,6 +160,22 @@ mod tests {
         for name in ["no-such-program", "/etc/passwd", "/etc", ""] {
             assert_eq!(find(name.as_ref()).unwrap_err().kind(), ErrorKind::NotFound, "{name}");
         }
+    }
+
+    #[test]
+    fn privileges_are_in_the_way_of_those_who_have_them_not() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let with = |mode, has_own, is_owner| {
+            file.as_file().set_permissions(std::fs::Permissions::from_mode(mode)).unwrap();
+            let meta = file.as_file().metadata().unwrap();
+            let other = |id: u32| if is_owner { id } else { id + 1 };
+            is_privileged(&meta, has_own, (other(meta.uid()), other(meta.gid())))
+        };
+        assert_eq!(with(0o755, false, false), None);
+        assert_eq!(with(0o4755, false, false), Some(Obstacle::OtherUser));
+        assert_eq!(with(0o2755, false, false), Some(Obstacle::OtherGroup));
+        assert_eq!(with(0o6755, false, true), None);
+        assert_eq!(with(0o755, true, false), Some(Obstacle::Capabilities));
     }
 
     #[test]
