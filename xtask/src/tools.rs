@@ -53,6 +53,7 @@ pub(crate) fn arm(_: &Metadata) -> Result<()> {
     let environment = [
         ("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", LINKER),
         ("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER", "qemu-aarch64 -L /usr/aarch64-linux-gnu"),
+        ("PROPTEST_CASES", "100"), // it is some ten times slower
     ];
     cargo(&["test", "--quiet", "-p", "linerate-exec", "--target", TARGET], &environment)
 }

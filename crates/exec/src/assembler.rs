@@ -183,24 +183,6 @@ impl Assembler {
         self.code.extend(words.iter().flat_map(|word| word.to_le_bytes()));
     }
 
-    /// Goes one way or the other; code at `next` follows.
-    pub(crate) fn branch(
-        &mut self,
-        condition: Condition,
-        then: Label,
-        otherwise: Label,
-        next: Option<Label>,
-    ) {
-        if next == Some(then) {
-            self.jump_if(condition.opposite(), otherwise);
-            return;
-        }
-        self.jump_if(condition, then);
-        if next != Some(otherwise) {
-            self.jump(otherwise);
-        }
-    }
-
     /// The code, with its references.
     ///
     /// # Panics

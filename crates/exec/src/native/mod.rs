@@ -6,11 +6,23 @@
 //! - `straight`: programs as operations without a branch
 //! - `places`: which register holds what
 //! - `sweep`: the loop over packets
+//! - `single`: the walk over a plan, for one of them
 //! - `x64`: the functions as code of an x86-64 processor
+//! - `a64`: the same of a 64-bit ARM processor
 
+#[cfg(target_arch = "aarch64")]
+mod a64;
 mod places;
+#[cfg_attr(
+    not(any(target_arch = "x86_64", target_arch = "aarch64")),
+    expect(dead_code, reason = "no code for this processor")
+)]
+mod single;
 mod straight;
-#[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "no code for this processor"))]
+#[cfg_attr(
+    not(any(target_arch = "x86_64", target_arch = "aarch64")),
+    expect(dead_code, reason = "no code for this processor")
+)]
 mod sweep;
 #[cfg(target_arch = "x86_64")]
 mod x64;
@@ -85,16 +97,17 @@ impl Native {
 }
 
 #[cfg(target_arch = "x86_64")]
-fn assemble(plan: &Plan, straight: Option<&Straight>, reach: u32) -> Option<Assembled> {
-    x64::assemble(plan, straight, reach)
-}
+use x64::assemble;
 
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(target_arch = "aarch64")]
+use a64::assemble;
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 fn assemble(_: &Plan, _: Option<&Straight>, _: u32) -> Option<Assembled> {
     None
 }
 
-#[cfg(all(test, target_arch = "x86_64"))]
+#[cfg(all(test, any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod tests {
     use linerate_base::LinkType;
     use linerate_filter::{Hermetic, Options, compile};
