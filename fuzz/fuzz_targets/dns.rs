@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use libfuzzer_sys::fuzz_target;
-use linerate_base::Timestamp;
-use linerate_dns::{Asker, Config, Limits, Manner, Outcome, Question};
+use linerate_base::{Hop, Timestamp};
+use linerate_dns::{Asker, Config, Event, Limits, Manner, Outcome, Question};
 
 /// Where a message begins in a frame of IPv4, and where its question ends.
 const MESSAGE: usize = 14 + 20 + 8;
@@ -29,14 +29,16 @@ fuzz_target!(|bytes: &[u8]| {
         window: 10,
         streams: flags & 1 != 0,
     });
-    let server = asker.server(([192, 0, 2, 53], 53).into(), [4; 6]);
+    let server = asker.server(([192, 0, 2, 53], 53).into());
     asker.ask(Question::new("example.com", 1).expect("a name"), 7, Arc::new([server]));
     let mut query = vec![0; asker.longest()];
-    let length = asker.write(Timestamp::EPOCH, &mut query).expect("it may leave");
+    let (now, mut early) = (Timestamp::EPOCH, |event: &Event<'_>| panic!("{event:?}"));
+    let written = asker.write(now, &mut query, &mut |_| Ok(Hop::At([4; 6])), &mut early);
+    let length = written.expect("a way").expect("it may leave");
     query.truncate(length);
     let known = if kind & 1 == 0 { QUESTION } else { MESSAGE + 2 };
     let frame = answer(&query[..known], bytes);
-    let mut tell = |event: &linerate_dns::Event<'_>| {
+    let mut tell = |event: &Event<'_>| {
         assert_eq!(event.tag, 7);
         if let Outcome::Reply(reply, _) = &event.outcome {
             reply.code().to_string();

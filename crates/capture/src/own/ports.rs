@@ -25,12 +25,15 @@ pub(crate) fn check(address: IpAddr, ports: &RangeInclusive<u16>) -> Result<()> 
         let asked = format!("take ports {} of {address} from the host", name(ports));
         Err(Error::new(ErrorKind::Busy, asked, answered))
     };
-    let chosen = setting("ip_local_port_range");
-    if let Some(chosen) = range(&chosen)
-        && !are_spared(ports, &chosen, &setting("ip_local_reserved_ports"))
+    let reserved = setting("ip_local_reserved_ports");
+    if let Some(chosen) = range(&setting("ip_local_port_range"))
+        && !are_spared(ports, &chosen, &reserved)
     {
-        let advice = "take others, or set some aside: \
-                      `sysctl -w net.ipv4.ip_local_reserved_ports=...`, beside those that are there";
+        let all = format!("{},{}", reserved.trim(), name(ports));
+        let all = all.trim_start_matches(',');
+        let advice = format!(
+            "take others, or set these aside: `sysctl -w net.ipv4.ip_local_reserved_ports={all}`"
+        );
         return refuse(format!("it chooses from {} for connections of its own", name(&chosen)))
             .map_err(|error| error.advise(advice));
     }

@@ -116,9 +116,15 @@ fn ports_that_the_host_needs_are_not_taken() {
     let args = ["-p", "80", "--source-port", "40000-40009", "--request", "text:x", "10.0.0.2"];
     let refused = run(a, "connect", &args);
     assert!(refused.code() == 1 && refused.stderr.contains("chooses from 32768-60999"));
-    assert!(refused.stderr.contains("ip_local_reserved_ports"), "{refused:?}");
-    let reserved = "/proc/sys/net/ipv4/ip_local_reserved_ports";
-    a.run(|| fs::write(reserved, "22,40000-40009")).expect("written");
+    let reserve = |ports: &str| {
+        let file = "/proc/sys/net/ipv4/ip_local_reserved_ports";
+        a.run(|| fs::write(file, ports)).expect("written");
+    };
+    assert!(refused.stderr.contains("ip_local_reserved_ports=40000-40009`"), "{refused:?}");
+    reserve("22,40000-40008");
+    let refused = run(a, "connect", &args);
+    assert!(refused.stderr.contains("=22,40000-40008,40000-40009`"), "{refused:?}");
+    reserve("22,40000-40008,40000-40009");
     let done = run(a, "connect", &args).success();
     assert_eq!((rows(&done.stdout).len(), done.summary("opened")), (1, 1), "{}", done.stderr);
     let refused = run(a, "connect", &["--own", "10.0.0.1", "-p", "80", "10.0.0.2"]);
