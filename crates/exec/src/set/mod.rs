@@ -219,3 +219,28 @@ impl FilterSet {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use linerate_base::LinkType;
+    use linerate_filter::{Hermetic, Options, compile};
+
+    #[test]
+    fn who_comes_later_has_few_others_filed_anew() {
+        const COUNT: usize = 500;
+        let mut set = FilterSet::new(&[]);
+        let mut filed = 0;
+        for number in 0..COUNT {
+            let text = format!("ether[{}] = {}", number % 14, number / 14);
+            let options = Options::new(LinkType::ETHERNET, &Hermetic);
+            assert_eq!(set.insert(&compile(&text, &options).unwrap()), number);
+            filed += set.tiers.last().map_or(0, |tier| tier.members().len());
+            let sizes: Vec<_> = set.tiers.iter().map(|tier| tier.members().len()).collect();
+            assert!(sizes.windows(2).all(|pair| pair[0] > 2 * pair[1]), "{sizes:?}");
+            assert_eq!(sizes.iter().sum::<usize>(), number + 1);
+        }
+        // Whoever is filed anew is then in a tier half as large again: 500 is below the 16th power of 1.5.
+        assert!(filed <= 16 * COUNT, "{filed}");
+    }
+}

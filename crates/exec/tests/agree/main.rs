@@ -206,6 +206,16 @@ fn a_thousand_filters_of_hosts_nets_and_ports_at_once() {
         (0..=packet.len()).step_by(3).for_each(|cut| all.push(&packet, cut));
     }
     assert_eq!(set_disagreement(&FilterSet::new(&filters), &kept, &all), None);
+    let (first, later) = filters.split_at(700);
+    let (mut set, mut kept) = (FilterSet::new(first), kept);
+    for filter in later {
+        let number = set.insert(filter);
+        if number % 3 == 0 {
+            assert!(set.remove(number) && set.remove(number - 650));
+            (kept[number], kept[number - 650]) = (None, None);
+        }
+    }
+    assert_eq!(set_disagreement(&set, &kept, &all), None);
 }
 
 #[test]

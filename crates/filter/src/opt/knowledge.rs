@@ -1,11 +1,14 @@
-//! What is known at a point of a decision graph: the outcomes of tests made on every way there, and
-//! what follows from comparisons with constants for others of the same value.
+//! What is known at a point of a decision graph: the outcomes of tests made on every way there, what
+//! follows from comparisons with constants for others of the same value, and how many bytes a packet has.
 
+use super::fact::Fact;
 use super::points::{Point, Points};
+use super::values::Values;
 use crate::ir::Ir;
 use crate::ir::intern::Interner;
 use crate::ir::predicate::{Comparison, Test};
-use crate::ir::value::ValueId;
+use crate::ir::value::{Value, ValueId};
+use crate::syntax::ast::BinaryOperator;
 
 /// How many facts are looked through for one answer. Newer ones matter most; more would make the
 /// work quadratic for filters that make thousands of tests of the same kind.
@@ -14,14 +17,17 @@ const LOOK_BACK: usize = 16;
 /// All that has been found out so far.
 pub(super) struct Knowledge<'a> {
     ir: &'a Ir,
+    values: Values,
     points: Points,
     tests: Interner<Test>,
     /// By test, the newest outcome.
     newest: Vec<Option<u32>>,
     outcomes: Vec<Outcome>,
-    ranges: Vec<Narrowed>,
-    /// By point, the newest range that holds there.
+    facts: Vec<Learned>,
+    /// By point, the newest fact that holds there.
     in_force: Vec<Option<u32>>,
+    /// By point, how many bytes a packet has that comes there.
+    proven: Vec<u64>,
 }
 
 /// A test's outcome, known from `point` on.
@@ -32,36 +38,47 @@ struct Outcome {
     older: Option<u32>,
 }
 
-/// What a value can be.
-struct Narrowed {
+/// What a value can be. That something was learned of it says that it was there.
+struct Learned {
     value: ValueId,
-    range: Range,
+    fact: Fact,
     /// The one before it on the way here.
     older: Option<u32>,
+}
+
+/// `value & mask how constant`
+struct Question {
+    value: ValueId,
+    mask: u32,
+    how: Comparison,
+    constant: u32,
 }
 
 impl<'a> Knowledge<'a> {
     pub(super) fn new(ir: &'a Ir) -> Self {
         Self {
             ir,
+            values: Values::new(ir),
             points: Points::new(),
             tests: Interner::default(),
             newest: Vec::new(),
             outcomes: Vec::new(),
-            ranges: Vec::new(),
+            facts: Vec::new(),
             in_force: vec![None],
+            proven: vec![0],
         }
     }
 
     /// The point behind `point` at which `test` holds, or does not.
     pub(super) fn learn(&mut self, point: Point, test: Test, holds: bool) -> Point {
-        let narrowed = self.narrowed(point, test, holds);
+        let learned = self.learned(point, test, holds);
         let older = self.in_force[point.index()];
         let behind = self.points.add(point);
         self.in_force.push(older);
-        if let Some((value, range)) = narrowed {
-            self.ranges.push(Narrowed { value, range, older });
-            self.in_force[behind.index()] = Some(self.ranges.len() as u32 - 1);
+        self.proven.push(self.proven[point.index()].max(self.proves(test)));
+        if let Some((value, fact)) = learned {
+            self.facts.push(Learned { value, fact, older });
+            self.in_force[behind.index()] = Some(self.facts.len() as u32 - 1);
         }
         let number = self.tests.intern(test) as usize;
         self.newest.resize(self.tests.len(), None);
@@ -70,9 +87,16 @@ impl<'a> Knowledge<'a> {
         behind
     }
 
-    /// The outcome of `test` at `point`, if it is known there.
+    /// The outcome of `test` at `point`, if it is known there and the test rejects no packet.
     pub(super) fn outcome(&self, point: Point, test: Test) -> Option<bool> {
-        self.by_range(point, test).or_else(|| self.made_before(point, test))
+        self.by_facts(point, test).or_else(|| self.made_before(point, test))
+    }
+
+    /// The outcome of `test` at `point` for all packets that it does not reject, if that is known.
+    pub(super) fn settled(&self, point: Point, test: Test) -> Option<bool> {
+        let question = self.question(test)?;
+        let learned = self.fact(point, question.value);
+        question.decided(learned.unwrap_or_else(|| self.values.fact(question.value)))
     }
 
     /// The last point that every way to either passes.
@@ -80,9 +104,13 @@ impl<'a> Knowledge<'a> {
         self.points.common(one, other)
     }
 
-    fn by_range(&self, point: Point, test: Test) -> Option<bool> {
-        let (how, value, constant) = self.with_constant(test)?;
-        self.range(point, value)?.decides(how, constant)
+    fn by_facts(&self, point: Point, test: Test) -> Option<bool> {
+        let question = self.question(test)?;
+        let unlearned = || {
+            let is_had = self.values.are_had(question.value, self.proven[point.index()]);
+            is_had.then(|| self.values.fact(question.value))
+        };
+        question.decided(self.fact(point, question.value).or_else(unlearned)?)
     }
 
     fn made_before(&self, point: Point, test: Test) -> Option<bool> {
@@ -93,103 +121,47 @@ impl<'a> Knowledge<'a> {
         above.next().map(|made| made.holds)
     }
 
-    fn narrowed(&self, point: Point, test: Test, holds: bool) -> Option<(ValueId, Range)> {
-        let (how, value, constant) = self.with_constant(test)?;
-        let before = self.range(point, value).unwrap_or(Range::ANY);
-        let range = before.narrowed(how, constant, holds);
-        (range != before).then_some((value, range))
+    fn learned(&self, point: Point, test: Test, holds: bool) -> Option<(ValueId, Fact)> {
+        let Question { value, mask, how, constant } = self.question(test)?;
+        let before = self.fact(point, value);
+        let own = before.unwrap_or_else(|| self.values.fact(value));
+        let fact = own.narrowed(mask, how, constant, holds);
+        (before != Some(fact)).then_some((value, fact))
     }
 
-    fn range(&self, point: Point, value: ValueId) -> Option<Range> {
-        let at = |number: u32| &self.ranges[number as usize];
+    fn fact(&self, point: Point, value: ValueId) -> Option<Fact> {
+        let at = |number: u32| &self.facts[number as usize];
         let newest = self.in_force[point.index()].map(at);
-        let mut ranges = std::iter::successors(newest, |range| range.older.map(at)).take(LOOK_BACK);
-        ranges.find(|narrowed| narrowed.value == value).map(|narrowed| narrowed.range)
+        let mut facts = std::iter::successors(newest, |fact| fact.older.map(at)).take(LOOK_BACK);
+        facts.find(|learned| learned.value == value).map(|learned| learned.fact)
     }
 
-    fn with_constant(&self, test: Test) -> Option<(Comparison, ValueId, u32)> {
+    /// How many bytes a packet has of which a test says something.
+    fn proves(&self, test: Test) -> u64 {
         match test {
-            Test::Compare(how, value, right) => Some((how, value, self.ir.as_constant(right)?)),
-            Test::Chain(_) => None,
+            Test::Compare(_, left, right) => {
+                self.values.proves(left).max(self.values.proves(right))
+            }
+            Test::Chain(_) => 0,
         }
     }
-}
 
-/// Numbers, both ends included.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Range {
-    low: u32,
-    high: u32,
-}
-
-impl Range {
-    const ANY: Self = Self { low: 0, high: u32::MAX };
-
-    /// What is left of it when a comparison with `constant` holds or does not. It has too many
-    /// numbers rather than too few, and none only where no packet comes.
-    fn narrowed(self, how: Comparison, constant: u32, holds: bool) -> Self {
-        let (low, high) = match (how, holds) {
-            (Comparison::Equal, true) => (constant, constant),
-            (Comparison::Greater, true) => (constant.saturating_add(1), u32::MAX),
-            (Comparison::Greater, false) => (0, constant),
-            (Comparison::GreaterEqual, true) => (constant, u32::MAX),
-            (Comparison::GreaterEqual, false) => (0, constant.saturating_sub(1)),
-            (Comparison::Equal, false) | (Comparison::Intersects, _) => (0, u32::MAX),
+    fn question(&self, test: Test) -> Option<Question> {
+        let Test::Compare(how, left, right) = test else { return None };
+        let constant = self.ir.as_constant(right)?;
+        let masked = match self.ir.get_value(left) {
+            Value::Binary(BinaryOperator::And, value, mask) => {
+                self.ir.as_constant(mask).map(|mask| (value, mask))
+            }
+            _ => None,
         };
-        Self { low: self.low.max(low), high: self.high.min(high) }
-    }
-
-    /// What a comparison with `constant` gives for all of it, if it is the same for all.
-    fn decides(self, how: Comparison, constant: u32) -> Option<bool> {
-        if self.low == self.high {
-            return Some(how.holds(self.low, constant));
-        }
-        match how {
-            Comparison::Equal => (constant < self.low || constant > self.high).then_some(false),
-            Comparison::Intersects => None,
-            Comparison::Greater | Comparison::GreaterEqual => {
-                let (lowest, highest) =
-                    (how.holds(self.low, constant), how.holds(self.high, constant));
-                (lowest == highest).then_some(lowest)
-            }
-        }
+        let (value, mask) = masked.unwrap_or((left, u32::MAX));
+        Some(Question { value, mask, how, constant })
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    fn comparison() -> impl Strategy<Value = Comparison> {
-        prop::sample::select(vec![
-            Comparison::Equal,
-            Comparison::Greater,
-            Comparison::GreaterEqual,
-            Comparison::Intersects,
-        ])
-    }
-
-    /// Small and large numbers, so that comparisons often hold and often do not.
-    fn number() -> impl Strategy<Value = u32> {
-        prop_oneof![0..8_u32, u32::MAX - 3..=u32::MAX]
-    }
-
-    proptest! {
-        #[test]
-        fn a_range_decides_nothing_that_a_number_in_it_contradicts(
-            number in number(),
-            facts in prop::collection::vec((comparison(), number()), 0..4),
-            how in comparison(),
-            constant in number(),
-        ) {
-            let range = facts.into_iter().fold(Range::ANY, |range, (how, constant)| {
-                range.narrowed(how, constant, how.holds(number, constant))
-            });
-            prop_assert!(range.low <= number && number <= range.high);
-            if let Some(decided) = range.decides(how, constant) {
-                prop_assert_eq!(decided, how.holds(number, constant));
-            }
-        }
+impl Question {
+    fn decided(&self, fact: Fact) -> Option<bool> {
+        fact.decides(self.mask, self.how, self.constant)
     }
 }

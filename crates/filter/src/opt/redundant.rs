@@ -5,8 +5,9 @@
 //! edges into a node have been moved before it is reached, one walk finds what repetition would: of
 //! `host a or host b or ...` it leaves one chain of addresses per protocol, each protocol tested once.
 //!
-//! A value about which something is known was loaded to find it out, so leaving out a later test of
-//! it leaves out no load that could reject.
+//! A value about which a test said something was loaded for it, so leaving out a later test of it leaves out no load
+//! that could reject; nor does one of bytes that end before others that were loaded. A test whose outcome is known though
+//! the packet may not have the bytes stays, with both edges leading to the same place.
 
 use super::knowledge::Knowledge;
 use super::points::{Point, Points};
@@ -47,11 +48,20 @@ impl Walk<'_> {
     /// The node, reached at `point`, with its edges moved on.
     fn node(&mut self, node: Node, point: Point) -> Node {
         match node {
-            Node::Test { test, then, otherwise } => Node::Test {
-                test,
-                then: self.edge(test, true, then, point),
-                otherwise: self.edge(test, false, otherwise, point),
-            },
+            Node::Test { test, then, otherwise } => {
+                let [then, otherwise] = match self.knowledge.settled(point, test) {
+                    // It is left to reject packets.
+                    Some(holds) => {
+                        let target = if holds { then } else { otherwise };
+                        [self.edge(test, holds, target, point); 2]
+                    }
+                    None => [
+                        self.edge(test, true, then, point),
+                        self.edge(test, false, otherwise, point),
+                    ],
+                };
+                Node::Test { test, then, otherwise }
+            }
             Node::Bind { slot, value, next } => {
                 Node::Bind { slot, value, next: self.arrive(next, point) }
             }
