@@ -46,7 +46,8 @@ pub(super) fn assemble(
 ) {
     let tables = straight.map_or(0, |straight| straight.tables.len());
     let tables = (0..tables).map(|_| code.label()).collect();
-    sweep::sweep(&mut A64 { code, single, frame: 0, tables, written: 0 }, straight, reach);
+    let mut a64 = A64 { code, single, frame: 0, tables, written: 0, asked: None };
+    sweep::sweep(&mut a64, straight, reach);
 }
 
 struct A64<'a> {
@@ -58,6 +59,8 @@ struct A64<'a> {
     tables: Vec<Label>,
     /// So many of the tables are there.
     written: usize,
+    /// The question that the last comparison answers, if its registers are still the same.
+    asked: Option<Question<u8>>,
 }
 
 impl Machine for A64<'_> {
@@ -113,12 +116,7 @@ impl Machine for A64<'_> {
     fn op(&mut self, op: &Op<u8>, to: u8, slow: Label) {
         match op {
             Op::Answer { question, is, of } => {
-                let yes = self.ask(question);
-                let condition = if *is { yes } else { yes.opposite() };
-                self.code.push(match of {
-                    None => cset(condition, to),
-                    Some(mask) => csel(condition, to, *mask, ZERO),
-                });
+                return self.answer(question, *is, *of, to);
             }
             Op::Constant(constant) => self.code.constant(to, *constant),
             Op::Length => self.descriptor(to, LENGTH),
@@ -141,9 +139,11 @@ impl Machine for A64<'_> {
                 self.code.jump_if(Condition::Above, slow);
             }
         }
+        self.asked = None;
     }
 
     fn fetch(&mut self, to: u8, cell: usize) {
+        self.asked = None;
         self.code.load(Width::Word, to, SP, 4 * cell as u32, SCRATCH);
     }
 
@@ -208,17 +208,31 @@ impl A64<'_> {
         self.compare_addresses(DESCRIPTORS, END);
     }
 
-    /// Asks a question, and says what is found if the answer is yes.
-    fn ask(&mut self, question: &Question<u8>) -> Condition {
+    /// Brings a mask, or 1, to a register if the answer is this, else 0.
+    fn answer(&mut self, question: &Question<u8>, is: bool, of: Option<u8>, to: u8) {
+        if self.asked.as_ref() != Some(question) {
+            self.ask(question);
+        }
+        let yes = match question {
+            Question::Compare(condition, ..) => *condition,
+            _ => Condition::Equal,
+        };
+        let condition = if is { yes } else { yes.opposite() };
+        self.code.push(match of {
+            None => cset(condition, to),
+            Some(mask) => csel(condition, to, mask, ZERO),
+        });
+        self.asked = Some(question.clone()).filter(|question| !question.reads(to));
+    }
+
+    /// Compares what a question is about.
+    fn ask(&mut self, question: &Question<u8>) {
         match question {
-            Question::Compare(condition, left, right) => {
-                match right {
-                    Argument::Constant(constant) => self.code.compare(*left, *constant, SCRATCH),
-                    Argument::Number(right) => {
-                        self.code.push(of3(Of3::Subs, false, [ZERO, *left, *right]));
-                    }
-                }
-                return *condition;
+            Question::Compare(_, left, Argument::Constant(constant)) => {
+                self.code.compare(*left, *constant, SCRATCH);
+            }
+            Question::Compare(_, left, Argument::Number(right)) => {
+                self.code.push(of3(Of3::Subs, false, [ZERO, *left, *right]));
             }
             Question::Equal(bytes, constant) => {
                 self.load(bytes, SCRATCH);
@@ -244,7 +258,6 @@ impl A64<'_> {
                 self.code.compare(SCRATCH, 1, LARGE);
             }
         }
-        Condition::Equal
     }
 
     /// Bytes of the packet as they are.
