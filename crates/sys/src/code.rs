@@ -1,16 +1,56 @@
 //! Memory with machine code that was assembled at run time.
+//!
+//! Pieces of code lie one behind the other in files without a name (memfd_create(2)), which are mapped to be run and are
+//! written to by pwrite(2): so no page is ever mapped to be written, and another thread may run what lies beside. What was
+//! written is never written again: a child of fork(2) may still run what its parent has dropped. A file goes with the last
+//! piece in it.
 
+use std::ffi::CStr;
+use std::fs::File;
 use std::io;
 use std::mem;
-use std::ptr::{self, NonNull};
+use std::os::fd::{AsFd, FromRawFd, OwnedFd};
+use std::os::unix::fs::FileExt;
+use std::process;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-/// Machine code in memory of its own, which goes when this is dropped. It is written before it may be
-/// run, and never after: no page is writable and executable at once (mmap(2), mprotect(2)).
-#[derive(Debug)]
+use crate::mmap::SharedMemory;
+
+/// Machine code, which cannot be written to. It goes when this is dropped.
+#[derive(Clone, Debug)]
 pub struct Code {
-    start: NonNull<libc::c_void>,
-    length: usize,
+    arena: Arc<Arena>,
+    /// Where it begins there.
+    at: usize,
 }
+
+/// A mapped file with the code of many.
+#[derive(Debug)]
+struct Arena(SharedMemory);
+
+// SAFETY: the mapping is valid on every thread, and nobody writes by it.
+unsafe impl Sync for Arena {}
+
+/// The arena that has room.
+struct Open {
+    file: File,
+    arena: Weak<Arena>,
+    /// Bytes of the file, and how many of them are taken.
+    length: usize,
+    taken: usize,
+    /// Children have the same file, and must not take the same room.
+    process: u32,
+}
+
+static OPEN: Mutex<Option<Open>> = Mutex::new(None);
+
+/// Bytes of a file, but for those with code that is longer.
+const LENGTH: usize = 1 << 16;
+
+/// Code begins at a multiple of so many bytes, as cache lines do.
+const ALIGNMENT: usize = 64;
+
+const NAME: &CStr = c"linerate code";
 
 /// A function of some bytes and a number, as C programs of this processor call it.
 type Function = unsafe extern "C" fn(data: *const u8, length: usize, number: u32) -> u32;
@@ -18,64 +58,84 @@ type Function = unsafe extern "C" fn(data: *const u8, length: usize, number: u32
 /// A function of six words.
 type OfWords = unsafe extern "C" fn(usize, usize, usize, usize, usize, usize) -> usize;
 
-// SAFETY: the mapping is owned by this value alone, is valid on every thread, and nobody writes to it.
-unsafe impl Send for Code {}
-// SAFETY: as above; to run code does not change it.
-unsafe impl Sync for Code {}
+impl Open {
+    fn new(length: usize) -> io::Result<(Self, Arc<Arena>)> {
+        let file = executable_file()?;
+        file.set_len(length as u64)?;
+        let arena = Arc::new(Arena(SharedMemory::map_executable(file.as_fd(), length)?));
+        let process = process::id();
+        Ok((Self { file, arena: Arc::downgrade(&arena), length, taken: 0, process }, arena))
+    }
+
+    /// With its arena, if it has so many bytes left.
+    fn with_room(self, bytes: usize) -> Option<(Self, Arc<Arena>)> {
+        let has_room = self.process == process::id() && bytes <= self.length - self.taken;
+        let arena = self.arena.upgrade().filter(|_| has_room)?;
+        Some((self, arena))
+    }
+}
+
+/// Kernels before 6.3 do not know the flag, and permit it (`vm.memfd_noexec`).
+fn executable_file() -> io::Result<File> {
+    let create = |flags| {
+        // SAFETY: the name is a C string.
+        match unsafe { libc::memfd_create(NAME.as_ptr(), flags) } {
+            -1 => Err(io::Error::last_os_error()),
+            // SAFETY: the kernel has just opened it for us.
+            fd => Ok(File::from(unsafe { OwnedFd::from_raw_fd(fd) })),
+        }
+    };
+    create(libc::MFD_CLOEXEC | libc::MFD_EXEC).or_else(|error| match error.raw_os_error() {
+        Some(libc::EINVAL) => create(libc::MFD_CLOEXEC),
+        _ => Err(error),
+    })
+}
 
 impl Code {
     /// Makes `code` executable.
     ///
     /// # Errors
-    /// When there is no memory, or the system permits no such code (as SELinux may: `execmem`).
-    ///
-    /// # Panics
-    /// When there is no code.
+    /// When there is no memory, or the system permits no such code (`vm.memfd_noexec`, or SELinux).
     pub fn new(code: &[u8]) -> io::Result<Self> {
-        assert!(!code.is_empty(), "no code");
-        let (length, flags) = (code.len(), libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
-        let access = libc::PROT_READ | libc::PROT_WRITE;
-        // SAFETY: with a null address the kernel picks a range that is free.
-        let start = unsafe { libc::mmap(ptr::null_mut(), length, access, flags, -1, 0) };
-        if start == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
-        let start = NonNull::new(start).ok_or(io::ErrorKind::InvalidInput)?;
-        let made = Self { start, length };
-        // SAFETY: the mapping has this length, is writable, and is nobody else's.
-        unsafe { ptr::copy_nonoverlapping(code.as_ptr(), start.as_ptr().cast(), length) };
-        // SAFETY: the range is this mapping.
-        if unsafe { libc::mprotect(start.as_ptr(), length, libc::PROT_READ | libc::PROT_EXEC) } != 0
-        {
-            return Err(io::Error::last_os_error());
-        }
-        made.publish();
+        let bytes = code.len().next_multiple_of(ALIGNMENT);
+        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        let (mut with_room, arena) = match open.take().and_then(|open| open.with_room(bytes)) {
+            Some(known) => known,
+            None => Open::new(bytes.max(LENGTH))?,
+        };
+        with_room.file.write_all_at(code, with_room.taken as u64)?;
+        let at = with_room.taken;
+        with_room.taken += bytes;
+        *open = Some(with_room);
+        let made = Self { arena, at };
+        made.publish(code.len());
         Ok(made)
     }
 
     /// Processors with a cache for data see there what was written, and run it.
     #[cfg(not(target_arch = "aarch64"))]
-    fn publish(&self) {}
+    fn publish(&self, _: usize) {}
 
-    /// Brings the code from the caches for data to where instructions are fetched from, and what was there before out of
-    /// the caches for instructions (Arm Architecture Reference Manual, DDI 0487, B2.4.4).
+    /// Brings so many bytes of code from the caches for data to where instructions are fetched from, and what was there before
+    /// out of the caches for instructions (Arm Architecture Reference Manual, DDI 0487, B2.4.4).
     #[cfg(target_arch = "aarch64")]
-    fn publish(&self) {
+    fn publish(&self, length: usize) {
         use std::arch::asm;
         let kinds: usize;
         // SAFETY: every process may read this register (Linux, Documentation/arch/arm64/cpu-feature-registers.rst).
         unsafe { asm!("mrs {}, ctr_el0", out(reg) kinds, options(nomem, nostack)) };
         // The smallest lines of either, as the logarithm of so many words.
         let [instructions, data] = [0, 16].map(|right| 4 << (kinds >> right & 0xf));
-        let start = self.start.as_ptr() as usize;
-        let end = start + self.length;
-        for line in (start..end).step_by(data) {
+        let start = self.start(0) as usize;
+        // From the beginning of a line on, so that the last one is among them.
+        let lines = |size: usize| (start & !(size - 1)..start + length).step_by(size);
+        for line in lines(data) {
             // SAFETY: the line is of this mapping; what is in it stays as it is.
             unsafe { asm!("dc cvau, {}", in(reg) line, options(nostack)) };
         }
         // SAFETY: waits for the above.
         unsafe { asm!("dsb ish", options(nostack)) };
-        for line in (start..end).step_by(instructions) {
+        for line in lines(instructions) {
             // SAFETY: the line is of this mapping, and is fetched anew when it is run.
             unsafe { asm!("ic ivau, {}", in(reg) line, options(nostack)) };
         }
@@ -91,8 +151,7 @@ impl Code {
     #[inline]
     pub unsafe fn call(&self, data: &[u8], number: u32) -> u32 {
         // SAFETY: the caller says so.
-        let function =
-            unsafe { mem::transmute::<*mut libc::c_void, Function>(self.start.as_ptr()) };
+        let function = unsafe { mem::transmute::<*mut u8, Function>(self.start(0)) };
         // SAFETY: as above; the slice is valid for its length.
         unsafe { function(data.as_ptr(), data.len(), number) }
     }
@@ -104,20 +163,15 @@ impl Code {
     /// and written.
     #[inline]
     pub unsafe fn call_with(&self, at: usize, words: [usize; 6]) -> usize {
-        // SAFETY: there is code at this place, as the caller says.
-        let start = unsafe { self.start.byte_add(at) };
-        // SAFETY: the caller says that it is such a function.
-        let function = unsafe { mem::transmute::<*mut libc::c_void, OfWords>(start.as_ptr()) };
+        // SAFETY: the caller says that there is such a function.
+        let function = unsafe { mem::transmute::<*mut u8, OfWords>(self.start(at)) };
         let [a, b, c, d, e, f] = words;
         // SAFETY: as above.
         unsafe { function(a, b, c, d, e, f) }
     }
-}
 
-impl Drop for Code {
-    fn drop(&mut self) {
-        // SAFETY: the range is this mapping, and nobody runs it any more.
-        unsafe { libc::munmap(self.start.as_ptr(), self.length) };
+    fn start(&self, at: usize) -> *mut u8 {
+        self.arena.0.as_ptr().wrapping_add(self.at + at)
     }
 }
 
@@ -134,6 +188,12 @@ mod tests {
         &[0x20, 0x00, 0x02, 0x0b, 0xc0, 0x03, 0x5f, 0xd6]
     };
 
+    /// The lines of the process's mappings that are such memory.
+    fn mappings() -> Vec<String> {
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+        maps.lines().filter(|line| line.contains("linerate code")).map(String::from).collect()
+    }
+
     #[test]
     fn code_is_run_and_cannot_be_written() {
         let code = Code::new(ADD).unwrap();
@@ -141,9 +201,17 @@ mod tests {
         assert_eq!(unsafe { code.call(b"seven!!", 35) }, 42);
         // SAFETY: as above, of the second and the third of these.
         assert_eq!(unsafe { code.call_with(0, [0, 1, 2, 0, 0, 0]) }, 3);
-        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
-        let start = format!("{:x}-", code.start.as_ptr() as usize);
-        let line = maps.lines().find(|line| line.starts_with(&start)).expect("a mapping");
-        assert!(line.contains(" r-xp "), "{line}");
+        assert!(mappings().iter().all(|line| line.contains(" r-xs ")), "{:?}", mappings());
+
+        let many: Vec<_> = (0..256).map(|_| Code::new(ADD).unwrap()).collect();
+        for (n, code) in many.iter().enumerate() {
+            // SAFETY: the code adds two numbers.
+            assert_eq!(unsafe { code.call(b"", n as u32) }, n as u32);
+        }
+        assert_eq!(mappings().len(), 1, "one behind the other");
+        let long = Code::new(&[0xc3; 2 * LENGTH]).unwrap();
+        assert_eq!(mappings().len(), 2);
+        drop((code, many, long));
+        assert_eq!(mappings().len(), 0);
     }
 }

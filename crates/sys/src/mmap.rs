@@ -38,6 +38,12 @@ impl SharedMemory {
         Self::new(length, libc::PROT_READ, libc::MAP_SHARED, fd.as_raw_fd(), 0)
     }
 
+    /// As [`map`](Self::map), for reading and to be run: writing to it is a fault.
+    pub(crate) fn map_executable(fd: BorrowedFd<'_>, length: usize) -> io::Result<Self> {
+        let access = libc::PROT_READ | libc::PROT_EXEC;
+        Self::new(length, access, libc::MAP_SHARED, fd.as_raw_fd(), 0)
+    }
+
     /// Zeroed memory that nobody else has, for what the kernel is told to write to, and for tests of
     /// what is written against [`map`](Self::map).
     pub(crate) fn anonymous(length: usize) -> io::Result<Self> {

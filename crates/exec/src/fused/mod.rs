@@ -30,8 +30,6 @@ mod steps;
 #[cfg(target_arch = "x86_64")]
 mod vectors;
 
-use std::sync::Arc;
-
 use linerate_sys::code::Code;
 
 use crate::program::Program;
@@ -40,7 +38,7 @@ use crate::program::Program;
 #[derive(Clone, Debug)]
 pub(crate) struct Fused {
     /// Made by the modules here alone.
-    code: Arc<Code>,
+    code: Code,
 }
 
 impl Fused {
@@ -48,7 +46,7 @@ impl Fused {
     /// is not among the bytes, divides, or is long, or where the system permits no code that is made at run time.
     pub(crate) fn new(program: &Program) -> Option<Self> {
         let code = Code::new(&assemble(program)?).ok()?;
-        Some(Self { code: Arc::new(code) })
+        Some(Self { code })
     }
 
     /// The code.

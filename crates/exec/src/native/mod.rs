@@ -27,8 +27,6 @@ mod sweep;
 #[cfg(target_arch = "x86_64")]
 mod x64;
 
-use std::sync::Arc;
-
 use linerate_base::{Batch, Matches};
 use linerate_filter::plan::Plan;
 use linerate_sys::code::Code;
@@ -41,7 +39,7 @@ use straight::Straight;
 #[derive(Clone, Debug)]
 pub(crate) struct Native {
     /// Made by the modules here alone.
-    code: Arc<Code>,
+    code: Code,
     /// Where the function of a batch begins in it.
     sweep: usize,
 }
@@ -68,7 +66,7 @@ impl Native {
         let straight = program.and_then(Straight::new);
         let reach = program.map_or(0, |program| program.reach);
         let Assembled { code, sweep } = assemble(plan, straight.as_ref(), reach as u32)?;
-        Some(Self { code: Arc::new(Code::new(&code).ok()?), sweep })
+        Some(Self { code: Code::new(&code).ok()?, sweep })
     }
 
     /// Whether the filter keeps a packet of these captured bytes and this length on the wire.
