@@ -8,7 +8,7 @@ use linerate::capture::disk::Stalls;
 
 use terminal_size::{Width, terminal_size_of};
 
-use crate::units::grouped;
+use crate::units::{grouped, roughly};
 
 /// How often it is to be drawn anew.
 pub(crate) const EVERY: Duration = Duration::from_millis(500);
@@ -83,6 +83,17 @@ pub(crate) fn packets(packets: u64, rate: u64, elapsed: Duration) -> String {
     format!("{minutes}:{seconds:02}  {} packets  {}/s", grouped(packets), grouped(rate))
 }
 
+/// How a line ends of what goes through many targets: how long `left` more take, where `sent` took as long as it did, at the rate
+/// of now or, in a pause, at that of all.
+pub(crate) fn ahead(left: u64, sent: u64, rate: u64, elapsed: Duration) -> String {
+    let average = sent as f64 / elapsed.as_secs_f64();
+    match left as f64 / average.max(rate as f64) {
+        0.0 => "waiting for answers".into(),
+        seconds if seconds.is_finite() => format!("{} left", roughly(seconds)),
+        _ => "waiting to begin".into(),
+    }
+}
+
 fn line(stats: &Stats, stalls: Stalls, rate: u64, elapsed: Duration) -> String {
     let mut text = packets(stats.delivered, rate, elapsed);
     if stats.dropped > 0 {
@@ -100,6 +111,15 @@ fn line(stats: &Stats, stalls: Stalls, rate: u64, elapsed: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_time_ahead_is_that_of_now_or_of_all() {
+        let at = |left, sent, rate| ahead(left, sent, rate, Duration::from_secs(10));
+        assert_eq!(at(5_000, 1_000, 50), "50 s left");
+        assert_eq!(at(5_000, 1_000, 500), "10 s left");
+        assert_eq!(at(0, 1_000, 500), "waiting for answers");
+        assert_eq!(at(5_000, 0, 0), "waiting to begin");
+    }
 
     #[test]
     fn the_line_tells_rate_drops_and_time() {

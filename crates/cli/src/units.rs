@@ -187,6 +187,16 @@ pub(crate) fn counted(count: u64, many: &str) -> String {
     format!("1 {one}")
 }
 
+/// So many seconds, in the unit that suits them, roughly.
+pub(crate) fn roughly(seconds: f64) -> String {
+    let units = [(2.0 * 86_400.0, 86_400.0, "d"), (2.0 * 3_600.0, 3_600.0, "h")];
+    match units.into_iter().find(|(from, ..)| seconds >= *from) {
+        Some((_, unit, name)) => format!("{:.1} {name}", seconds / unit),
+        None if seconds >= 120.0 => format!("{:.0} min", seconds / 60.0),
+        None => format!("{:.0} s", seconds.ceil()),
+    }
+}
+
 /// So many bytes, in the unit that suits them.
 pub(crate) fn volume(bytes: f64) -> String {
     let units = [(1e9, "GB"), (1e6, "MB"), (1e3, "kB")];
@@ -204,6 +214,12 @@ mod tests {
     fn volumes_have_units_that_suit_them() {
         let texts = [0.0, 999.0, 1500.0, 2_345_678.0, 7.5e9].map(volume);
         assert_eq!(texts, ["0 bytes", "999 bytes", "1.50 kB", "2.35 MB", "7.50 GB"]);
+    }
+
+    #[test]
+    fn times_are_told_roughly() {
+        let texts = [0.0, 0.2, 119.0, 120.0, 7_199.0, 9_000.0, 400_000.0].map(roughly);
+        assert_eq!(texts, ["0 s", "1 s", "119 s", "2 min", "120 min", "2.5 h", "4.6 d"]);
     }
 
     #[test]

@@ -26,7 +26,7 @@ pub(crate) struct TargetArgs {
     pub(crate) leave_out: LeaveOutArgs,
 
     /// Do a part of the targets only: 1/4 is the first of four parts. All parts need the same --seed.
-    #[arg(long, value_name = "I/N", value_parser = shard, requires = "seed")]
+    #[arg(long, value_name = "I/N", value_parser = shard)]
     pub(crate) shard: Option<Shard>,
 
     /// Decides the order of targets; without it, chance does.

@@ -48,7 +48,7 @@ const MOST_OVER: usize = 1 << 18;
 
 pub(super) fn run(args: &ConnectArgs) -> Result<Outcome> {
     let sieve = Sieve::parse(args.pass.output_filter(args.run.output_filter.as_deref()))?;
-    let mut journal = Journal::begin(&args.run, args.whom.seed)?;
+    let mut journal = Journal::begin_targets(&args.run, &args.whom)?;
     let (plan, hops) = Plan::new(args, journal.seed)?;
     journal.describe_targets(&args.run, &plan.targets, args.whom.shard)?;
     let interrupt = Interrupt::new()?;
@@ -88,7 +88,7 @@ pub(super) fn run(args: &ConnectArgs) -> Result<Outcome> {
         over: Vec::new(),
         handed_over: Instant::now(),
         state,
-        progress: Progress::new(),
+        progress: Progress::new(plan.targets.count_in(plan.shard), args.pass.retries),
         is_held: false,
         is_stopped: &|| {
             let is_set = |flag: &AtomicBool| flag.load(Ordering::Relaxed);

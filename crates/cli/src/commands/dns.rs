@@ -23,7 +23,7 @@ use self::whom::Whom;
 use super::survey::{Cell, Clock, Journal, Line, Rows, Sieve, Tempo};
 use crate::args::{DnsArgs, DnsFieldArg};
 use crate::exit::{Outcome, usage};
-use crate::live::{LiveLine, packets};
+use crate::live::{LiveLine, ahead, packets};
 use crate::output;
 use crate::signals::Requests;
 use crate::units::{counted, grouped};
@@ -292,11 +292,18 @@ impl Round {
             return;
         }
         let (counters, done) = (self.asker.counters(), self.book.done);
+        let left = self.questions.left();
         self.line.show(counters.sent, |rate, elapsed| {
             let begin = packets(counters.sent, rate, elapsed).replace("packets", "queries");
             let share = 100.0 * counters.answers as f64 / counters.sent.max(1) as f64;
+            // Each takes as many queries as those before it.
+            let queries =
+                |left: u64| (left as f64 * counters.sent as f64 / done.max(1) as f64) as u64;
+            let end = left.map_or_else(String::new, |left| {
+                format!("  {}", ahead(queries(left), counters.sent, rate, elapsed))
+            });
             format!(
-                "{begin}  {} answers ({share:.1} %)  {} questions done",
+                "{begin}  {} answers ({share:.1} %)  {} questions done{end}",
                 grouped(counters.answers),
                 grouped(done)
             )

@@ -78,7 +78,7 @@ impl Drop for Raise<'_> {
 
 pub(super) fn run(args: &ScanArgs) -> Result<Outcome> {
     let sieve = Sieve::parse(args.pass.output_filter(args.run.output_filter.as_deref()))?;
-    let mut journal = Journal::begin(&args.run, args.whom.seed)?;
+    let mut journal = Journal::begin_targets(&args.run, &args.whom)?;
     let (plan, hops) = Plan::new(args, journal.seed)?;
     journal.describe_targets(&args.run, &plan.targets, args.whom.shard)?;
     let interrupt = Interrupt::new()?;

@@ -147,7 +147,13 @@ fn a_scan_that_was_killed_goes_on_and_finds_each_target_once() {
     let child = Child::start(command).expect("linerate starts");
     wait_for_rows(&rows_file, 1_500);
     drop(child);
-    let done = scan(a, &[&args[..], &["--resume"]].concat()).success();
+    let resumed = |more: &[&str]| scan(a, &[&args[..], &["--resume"], more].concat());
+    for (more, word) in [(["--seed", "6"], "run is 5"), (["--fields", "address"], "other --fields")]
+    {
+        let refused = resumed(&more);
+        assert!(refused.code() == 2 && refused.stderr.contains(word), "{refused:?}");
+    }
+    let done = resumed(&["--seed", "5"]).success();
     assert_eq!(rows(&fs::read_to_string(&rows_file).expect("rows")).len(), 1 << 12);
     let sent = done.summary("probes sent");
     assert!(sent < 4_096, "it began anew: {}", done.stderr);
@@ -244,12 +250,14 @@ fn bad_lines_of_a_list_are_told_and_blocked_addresses_left_out() {
     let mirror = mirror(&lab, &[]);
     let folder = tempdir().expect("a folder");
     let (list, blocked) = (folder.path().join("list"), folder.path().join("blocked"));
-    fs::write(&list, "10.64.1.0/30\nnobody\n10.64.2.1 # one\n").expect("written");
+    fs::write(&list, b"10.64.1.0/30\nnobody\n10.64.2.1 # one\n\xff\n").expect("written");
     fs::write(&blocked, "10.64.1.1\n").expect("written");
     let args =
         ["-p", "80", "--fields", "address", "-f", text(&list), "--blocklist", text(&blocked)];
     let done = scan(lab.host("a"), &args).success();
-    assert!(done.stderr.contains("line 2: `nobody` is no address"), "{done:?}");
+    for line in ["line 2: `nobody` is no address", "line 4: `\u{fffd}` is no address"] {
+        assert!(done.stderr.contains(line), "{done:?}");
+    }
     let found: Vec<_> = rows(&done.stdout).into_iter().collect();
     assert_eq!(found, ["10.64.1.0", "10.64.1.2", "10.64.1.3", "10.64.2.1"]);
     mirror.interrupt().success();

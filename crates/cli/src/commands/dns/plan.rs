@@ -180,7 +180,8 @@ fn servers(args: &DnsArgs, blocked: &Blocklist) -> Result<Vec<SocketAddr>> {
         Some(path) => {
             let name = path.display();
             let asked = || format!("read servers from {name}");
-            listed(&name.to_string(), &fs::read_to_string(path).with_context(asked)?, &mut servers);
+            let bytes = fs::read(path).with_context(asked)?;
+            listed(&name.to_string(), &String::from_utf8_lossy(&bytes), &mut servers);
         }
         None if servers.is_empty() => listed("the root servers", ROOTS, &mut servers),
         None => {}

@@ -1,7 +1,7 @@
 //! What is asked: names as they come from the command line and a file, each with all types.
 
 use std::borrow::Cow;
-use std::fs::File;
+use std::fs::{self, File, Metadata};
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
@@ -18,8 +18,17 @@ use crate::output;
 const BATCH: usize = 4_096;
 const BATCHES: usize = 4;
 
-/// The question for a name of the first type, or what is no name; with the number of its line, 0 on the command line.
-type Entry = (u64, Result<Question, String>);
+/// The question for a name of the first type, or what is no name.
+type Entry = (Place, Result<Question, String>);
+
+/// Where a name stands in the file: nowhere on the command line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Place {
+    /// From 1.
+    line: u64,
+    /// Bytes to the end of the line.
+    end: u64,
+}
 /// Some of them, or why there are none.
 type Lines = io::Result<Vec<Entry>>;
 
@@ -31,6 +40,9 @@ pub(super) struct Questions {
     /// Those that a thread reads.
     file: Option<Receiver<Lines>>,
     source: String,
+    /// Bytes of the file, where it is one, and those that were taken.
+    size: Option<u64>,
+    taken: u64,
     /// The name that has types left, from this one on.
     current: Option<(Option<Question>, usize)>,
     next: u64,
@@ -58,16 +70,34 @@ impl Questions {
         };
         let types = args.types.iter().map(number).collect::<Result<Vec<_>>>()?;
         let first = types[0];
-        let names: Vec<_> = args.names.iter().map(|name| (0, entry(name, first))).collect();
+        let names: Vec<_> =
+            args.names.iter().map(|name| (Place::default(), entry(name, first))).collect();
         let file = args.names_file.as_deref();
         Ok(Self {
             types,
             names: names.into_iter(),
             file: file.map(|path| read(path, first)).transpose()?,
+            size: file
+                .and_then(|path| fs::metadata(path).ok())
+                .filter(Metadata::is_file)
+                .map(|it| it.len()),
+            taken: 0,
             source: file.map_or_else(String::new, |file| file.display().to_string()),
             current: None,
             next: 0,
         })
+    }
+
+    /// About how many there are to come, where that can be told.
+    pub(super) fn left(&self) -> Option<u64> {
+        match (&self.file, self.size) {
+            (None, _) => Some((self.names.len() * self.types.len()) as u64),
+            (Some(_), Some(size)) => {
+                let share = size.saturating_sub(self.taken) as f64 / self.taken.max(1) as f64;
+                Some((self.next as f64 * share) as u64)
+            }
+            (Some(_), None) => None,
+        }
     }
 
     /// The next one.
@@ -87,9 +117,10 @@ impl Questions {
 
     /// Finds another name.
     fn advance(&mut self) -> Result<Next> {
-        if let Some((line, entry)) = self.names.next() {
+        if let Some((place, entry)) = self.names.next() {
+            self.taken = self.taken.max(place.end);
             if let Err(text) = &entry {
-                self.complain(line, text)?;
+                self.complain(place.line, text)?;
             }
             self.current = Some((entry.ok(), 0));
             return self.next();
@@ -139,12 +170,16 @@ fn read(path: &Path, rtype: u16) -> Result<Receiver<Lines>> {
 
 /// Hands lines over until there are no more, or nobody takes them: those that are at hand together.
 fn hand_over(mut input: BufReader<impl Read>, rtype: u16, give: &SyncSender<Lines>) {
-    let (mut names, mut line) = (Vec::new(), Vec::new());
+    let (mut names, mut line, mut end) = (Vec::new(), Vec::new(), 0);
     for number in 1.. {
         line.clear();
         match input.read_until(b'\n', &mut line) {
             Ok(0) => break,
-            Ok(_) => names.extend(name(&line).map(|name| (number, entry(&name, rtype)))),
+            Ok(length) => {
+                end += length as u64;
+                let place = Place { line: number, end };
+                names.extend(name(&line).map(|name| (place, entry(&name, rtype))));
+            }
             // Whoever took them before has ended, or will hear of it.
             Err(error) => return drop(give.send(Err(error))),
         }
@@ -168,6 +203,8 @@ fn name(line: &[u8]) -> Option<Cow<'_, str>> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write as _;
+
     use super::*;
 
     fn all(text: &'static str) -> Vec<(u64, String)> {
@@ -177,7 +214,7 @@ mod tests {
         let entries = take.iter().flat_map(|names| names.expect("text"));
         let name =
             |entry: Result<Question, _>| entry.map_or_else(|text| text, |q| q.name().to_string());
-        entries.map(|(line, entry)| (line, name(entry))).collect()
+        entries.map(|(place, entry)| (place.line, name(entry))).collect()
     }
 
     #[test]
@@ -186,5 +223,33 @@ mod tests {
         let found = all("a.example\n# none\n b.example # two\nb..c\nc");
         assert_eq!(found, expected.map(|(line, name)| (line, name.to_owned())));
         assert_eq!(all(""), []);
+    }
+
+    #[test]
+    fn how_many_are_to_come_is_told_of_a_file() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        (0..100).for_each(|n| writeln!(file, "n{n:03}.example").unwrap());
+        let path = file.path().to_owned();
+        let mut questions = Questions {
+            types: vec![1, 28],
+            names: Vec::new().into_iter(),
+            file: Some(read(&path, 1).unwrap()),
+            source: String::new(),
+            size: Some(fs::metadata(&path).unwrap().len()),
+            taken: 0,
+            current: None,
+            next: 0,
+        };
+        let mut left = Vec::new();
+        loop {
+            match questions.next().unwrap() {
+                Next::Question(..) => left.push(questions.left().unwrap()),
+                Next::End => break,
+                _ => {}
+            }
+        }
+        assert_eq!((left.len(), left[99], left[199]), (200, 100, 0));
+        questions.size = None;
+        assert_eq!(questions.left(), None);
     }
 }

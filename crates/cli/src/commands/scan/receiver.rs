@@ -12,7 +12,7 @@ use linerate::transmit::sink::{self, Config};
 use super::super::survey::{self, Cell, Hits, Journal, Rows, Sieve};
 use super::{Plan, Shared, fields};
 use crate::args::{FieldArg, ScanArgs};
-use crate::live::{LiveLine, packets};
+use crate::live::{LiveLine, ahead, packets};
 use crate::units::grouped;
 
 /// How long to wait for a packet before looking around.
@@ -30,6 +30,7 @@ pub(super) struct Receiver<'a> {
     rows: Rows<FieldArg>,
     journal: Journal,
     line: LiveLine,
+    retries: u32,
     kept: Instant,
     hits: Hits,
     /// What answers SYN-ACKs that the host does not get, as it does those that it gets.
@@ -61,6 +62,7 @@ impl<'a> Receiver<'a> {
             rows,
             journal,
             line: LiveLine::new(true),
+            retries: args.pass.retries,
             kept: Instant::now(),
             hits: Hits::new(args.gentle.stop_below),
             resets,
@@ -144,13 +146,15 @@ impl<'a> Receiver<'a> {
             return;
         }
         let (sent, found) = (self.shared.sent.load(Ordering::Relaxed), self.shared.found());
-        let (_, position) = self.position();
-        let left = self.plan.targets.count_in(self.plan.shard).saturating_sub(position);
+        let (pass, position) = self.position();
+        let targets = self.plan.targets.count_in(self.plan.shard);
+        let [left, silent] = [position, found].map(|done| targets.saturating_sub(done));
+        let left = survey::to_come(left, silent, pass, self.retries);
         self.line.show(sent, |rate, elapsed| {
             let share = 100.0 * found as f64 / sent.max(1) as f64;
-            let seconds = left.checked_div(rate).unwrap_or_default();
-            let begin = packets(sent, rate, elapsed);
-            format!("{begin}  {} answered ({share:.2} %)  {seconds} s left", grouped(found))
+            let begin = packets(sent, rate, elapsed).replace("packets", "probes");
+            let end = ahead(left, sent, rate, elapsed);
+            format!("{begin}  {} answered ({share:.2} %)  {end}", grouped(found))
         });
     }
 

@@ -11,7 +11,7 @@ use linerate::scan::{Shard, Targets};
 use serde::{Deserialize, Serialize};
 
 use super::place::Place;
-use crate::args::RunArgs;
+use crate::args::{RunArgs, TargetArgs};
 use crate::exit::usage;
 use crate::output;
 
@@ -68,6 +68,17 @@ impl Journal {
         place.check(false, false)?;
         let seed = seed.unwrap_or_else(|| RandomState::new().build_hasher().finish());
         Ok(Self { seed, path, started: now(), ..Self::default() })
+    }
+
+    /// The same of a run through targets, all of whose parts have to have the same order.
+    ///
+    /// # Errors
+    /// As [`begin`](Self::begin).
+    pub(in super::super) fn begin_targets(args: &RunArgs, whom: &TargetArgs) -> Result<Self> {
+        if whom.shard.is_some() && whom.seed.is_none() && !args.resume {
+            return Err(usage("--shard: all parts need the same order: name a --seed"));
+        }
+        Self::begin(args, whom.seed)
     }
 
     fn read(path: &Path) -> Result<Self> {

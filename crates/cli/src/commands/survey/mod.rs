@@ -80,8 +80,8 @@ fn addresses(args: &TargetArgs) -> Result<Addresses> {
     }
     for path in &args.targets_file {
         let name = path.display();
-        let text = fs::read_to_string(path).with_context(|| format!("read targets from {name}"))?;
-        for (number, entry) in addresses.add_lines(&text) {
+        let bytes = fs::read(path).with_context(|| format!("read targets from {name}"))?;
+        for (number, entry) in addresses.add_lines(&String::from_utf8_lossy(&bytes)) {
             output::tell(format_args!("{name}: line {number}: `{entry}` is no address: left out"));
         }
     }
@@ -109,6 +109,13 @@ pub(super) fn blocklist(args: &LeaveOutArgs) -> Result<Blocklist> {
 pub(super) fn hops(outlet: &Outlet, addresses: [&[Span]; 2]) -> Result<Hops> {
     let say = || output::tell("asking routers for their hardware addresses");
     Ok(with_a_word(SOON, say, || Hops::find(outlet, addresses))?)
+}
+
+/// How many are to be sent to: those that are `left` in this pass, and in the ones to come who is silent until then.
+pub(super) fn to_come(left: u64, silent: u64, pass: u64, retries: u32) -> u64 {
+    // Who has answered is passed over in later ones.
+    let now = if pass > 0 { left.min(silent) } else { left };
+    now + u64::from(retries).saturating_sub(pass) * silent
 }
 
 /// Below this rate rings that cost no core keep up, in thousandths of frames a second.

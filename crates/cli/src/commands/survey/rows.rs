@@ -2,8 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 
 use anyhow::{Context, Result};
 use linerate::scan::Target;
@@ -45,19 +44,16 @@ impl<F: Field> Rows<F> {
     ) -> Result<(Self, Vec<T>)> {
         let place = Place::of(args)?;
         let layout = Layout::new(place.form, fields);
-        let (mut known, mut is_begun) = (Vec::new(), false);
+        let (mut known, mut length) = (Vec::new(), 0);
         let out: Box<dyn Write + Send> = match &place.lines {
             None => Box::new(io::stdout()),
             Some(path) if args.resume => {
-                let text = whole_lines(path)?;
-                is_begun = !text.is_empty();
-                layout.check(&text, path)?;
-                known = lines(&text, place.form).iter().filter_map(read).collect();
                 let asked = || format!("go on with {}", path.display());
-                let file = OpenOptions::new().append(true).create(true).open(path);
+                let file = OpenOptions::new().read(true).append(true).create(true).open(path);
                 let file = file.with_context(asked)?;
+                (known, length) = layout.known(&file, read).with_context(asked)?;
                 // A line that was cut off would spoil the next one.
-                file.set_len(text.len() as u64).with_context(asked)?;
+                file.set_len(length).with_context(asked)?;
                 Box::new(file)
             }
             Some(path) => {
@@ -67,7 +63,7 @@ impl<F: Field> Rows<F> {
         let out = BufWriter::with_capacity(BUFFER, out);
         let fields = fields.to_vec();
         let mut rows = Self { out, place, fields, layout, sieve, line: String::new() };
-        if rows.place.form == Form::Csv && !is_begun {
+        if rows.place.form == Form::Csv && length == 0 {
             rows.line = rows.layout.names().join(",") + "\n";
             rows.write()?;
         }
@@ -167,9 +163,34 @@ impl<F: Field> Layout<F> {
         self.columns.iter().map(|(_, field)| field.name()).collect()
     }
 
-    /// That the lines of a run which is to go on have the same fields.
-    fn check(&self, text: &str, path: &Path) -> Result<()> {
-        let Some(first) = text.lines().next() else { return Ok(()) };
+    /// What `read` makes of each line of a run that goes on, and how many bytes the lines have that are whole.
+    fn known<T>(
+        &self,
+        file: impl Read,
+        read: impl Fn(&Line) -> Option<T>,
+    ) -> Result<(Vec<T>, u64)> {
+        let mut lines = BufReader::with_capacity(BUFFER, file);
+        let (names, mut known, mut length) = (self.names(), Vec::new(), 0);
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            lines.read_until(b'\n', &mut line)?;
+            let Some(whole) = line.strip_suffix(b"\n") else { return Ok((known, length)) };
+            let text = str::from_utf8(whole)?;
+            if length == 0 {
+                self.check(text)?;
+            }
+            match self.form {
+                Form::Json => known.extend(read(&Line::of_json(text))),
+                _ if length == 0 => {}
+                _ => known.extend(read(&Line::of_csv(&names, text))),
+            }
+            length += line.len() as u64;
+        }
+    }
+
+    /// That the first line is one with the same fields.
+    fn check(&self, first: &str) -> Result<()> {
         let found: Vec<String> = match self.form {
             Form::Json => {
                 let object: Map<_, _> = serde_json::from_str(first).unwrap_or_default();
@@ -180,8 +201,7 @@ impl<F: Field> Layout<F> {
         match found == self.names() {
             true => Ok(()),
             false => Err(usage(format!(
-                "--resume: {} was begun with another --format or other --fields: its first line is `{}`",
-                path.display(),
+                "--resume: it was begun with another --format or other --fields: its first line is `{}`",
                 first.chars().take(100).collect::<String>()
             ))),
         }
@@ -227,8 +247,8 @@ fn cells(line: &str) -> Vec<String> {
 pub(in super::super) struct Line(HashMap<String, String>);
 
 impl Line {
-    fn of_csv(names: &str, line: &str) -> Self {
-        Self(names.split(',').map(str::to_owned).zip(cells(line)).collect())
+    fn of_csv(names: &[String], line: &str) -> Self {
+        Self(names.iter().cloned().zip(cells(line)).collect())
     }
 
     fn of_json(line: &str) -> Self {
@@ -246,28 +266,6 @@ impl Line {
 pub(in super::super) fn target(line: &Line) -> Option<Target> {
     let port = line.value("port").map_or(Some(0), |port| port.parse().ok())?;
     Some(Target { address: line.value("address")?.parse().ok()?, port })
-}
-
-/// The lines of a file that are whole; none where there is no file.
-fn whole_lines(path: &Path) -> Result<String> {
-    let mut text = match fs::read_to_string(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-        read => read.with_context(|| format!("go on with {}", path.display()))?,
-    };
-    text.truncate(text.rfind('\n').map_or(0, |end| end + 1));
-    Ok(text)
-}
-
-/// The lines of an output of this form.
-fn lines(text: &str, form: Form) -> Vec<Line> {
-    let mut lines = text.lines();
-    match form {
-        Form::Json => lines.map(Line::of_json).collect(),
-        _ => {
-            let names = lines.next().unwrap_or_default();
-            lines.map(|line| Line::of_csv(names, line)).collect()
-        }
-    }
 }
 
 #[cfg(test)]
@@ -313,21 +311,25 @@ mod tests {
         assert_eq!(json, "{\"address\":\"192.0.2.7\",\"class\":null,\"port\":80}\n");
         for (form, text) in [(Form::Csv, format!("class,port,address\n{csv}")), (Form::Json, json)]
         {
-            let found: Vec<_> = lines(&text, form).iter().filter_map(target).collect();
-            assert_eq!(found, [expected], "{form:?}");
+            let whole = text.len() as u64;
+            for text in [text.clone(), text + "{\"address\":\"192.0.2.8"] {
+                let known = Layout::new(form, &FIELDS).known(text.as_bytes(), target).unwrap();
+                assert_eq!(known, (vec![expected], whole), "{form:?}");
+            }
         }
     }
 
     #[test]
     fn a_run_goes_on_with_the_same_fields_only() {
-        let path = Path::new("rows");
         for (form, text) in
             [(Form::Csv, "class,port,address\n".into()), (Form::Json, line(Form::Json, &FIELDS))]
         {
-            assert!(Layout::new(form, &FIELDS).check(&text, path).is_ok(), "{form:?}");
-            assert!(Layout::new(form, &FIELDS).check("", path).is_ok(), "{form:?}");
-            let error = Layout::new(form, &FIELDS[..2]).check(&text, path).unwrap_err();
-            assert!(error.to_string().contains("rows was begun with another --format"), "{error}");
+            let known = |fields| Layout::new(form, fields).known(text.as_bytes(), target);
+            assert!(known(&FIELDS).is_ok(), "{form:?}");
+            let error = known(&FIELDS[..2]).unwrap_err();
+            assert!(error.to_string().contains("was begun with another --format"), "{error}");
+            let none = Layout::new(form, &FIELDS).known(&b""[..], target).unwrap();
+            assert_eq!(none, (vec![], 0), "{form:?}");
         }
     }
 
@@ -344,12 +346,13 @@ mod tests {
 
     #[test]
     fn what_names_no_target_is_passed_over() {
-        for (form, text) in
-            [(Form::Csv, "address,port\nx,80\n10.0.0.1\n"), (Form::Json, "[1]\n{}\n")]
-        {
-            let targets = lines(text, form).iter().filter_map(target).collect::<Vec<_>>();
-            let bare = Target { address: [10, 0, 0, 1].into(), port: 0 };
-            assert!(targets.iter().all(|target| *target == bare), "{targets:?}");
+        let bare = Target { address: [10, 0, 0, 1].into(), port: 0 };
+        let fields = ["address".to_owned(), "port".to_owned()];
+        for (text, expected) in [("x,80", None), ("", None), ("10.0.0.1", Some(bare))] {
+            assert_eq!(target(&Line::of_csv(&fields, text)), expected, "{text}");
+        }
+        for text in ["[1]", "{}", "{\"address\":7}", "{\"address\""] {
+            assert_eq!(target(&Line::of_json(text)), None, "{text}");
         }
     }
 }
