@@ -273,6 +273,8 @@ fn what_makes_no_sense_is_refused_in_words() {
         (&["a.example"], "--server <IP>"),
         (&["--iterate", "-s", "192.0.2.1", "a.example"], "--allow-reserved"),
         (&["-s", "127.0.0.1"], "NAMES"),
+        (&["-s", "127.0.0.1", "b\u{fc}cher.example"], "xn--"),
+        (&["-s", "127.0.0.1", "a.example", "--output-filter", "rtt = 5"], "`rtt` is no field"),
     ] {
         let done = linerate([&["dns", "-i", "lo"], args].concat());
         assert!(done.code() == 2 && done.stderr.contains(word), "{args:?}: {}", done.stderr);

@@ -62,7 +62,7 @@ pub(super) enum Next {
 
 impl Questions {
     /// # Errors
-    /// When the file cannot be opened; of usage, for types that there are not.
+    /// When the file cannot be opened; of usage, for types that there are not, and for what is no name.
     pub(super) fn new(args: &DnsArgs) -> Result<Self> {
         let number = |name: &String| {
             type_number(name)
@@ -70,8 +70,12 @@ impl Questions {
         };
         let types = args.types.iter().map(number).collect::<Result<Vec<_>>>()?;
         let first = types[0];
-        let names: Vec<_> =
-            args.names.iter().map(|name| (Place::default(), entry(name, first))).collect();
+        let named = |name: &String| {
+            // What is no name on the command line is a slip.
+            let question = entry(name, first).map_err(|text| usage(no_name(&text)))?;
+            Ok((Place::default(), Ok(question)))
+        };
+        let names = args.names.iter().map(named).collect::<Result<Vec<_>>>()?;
         let file = args.names_file.as_deref();
         Ok(Self {
             types,
@@ -120,7 +124,8 @@ impl Questions {
         if let Some((place, entry)) = self.names.next() {
             self.taken = self.taken.max(place.end);
             if let Err(text) = &entry {
-                self.complain(place.line, text)?;
+                let (source, line, said) = (&self.source, place.line, no_name(text));
+                output::tell(format_args!("{source}: line {line}: {said}: left out"));
             }
             self.current = Some((entry.ok(), 0));
             return self.next();
@@ -135,18 +140,12 @@ impl Questions {
             }
         }
     }
+}
 
-    /// What is no name on the command line is a slip; in a long list it is told and left out.
-    fn complain(&self, line: u64, text: &str) -> Result<()> {
-        let hint =
-            if text.is_ascii() { "" } else { ": write it in ASCII, as IDNA has it (xn--...)" };
-        if line == 0 {
-            return Err(usage(format!("`{text}` is no name{hint}")));
-        }
-        let source = &self.source;
-        output::tell(format_args!("{source}: line {line}: `{text}` is no name{hint}: left out"));
-        Ok(())
-    }
+/// What is wrong with it.
+fn no_name(text: &str) -> String {
+    let hint = if text.is_ascii() { "" } else { ": write it in ASCII, as IDNA has it (xn--...)" };
+    format!("`{text}` is no name{hint}")
 }
 
 fn entry(name: &str, rtype: u16) -> Result<Question, String> {

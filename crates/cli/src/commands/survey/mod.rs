@@ -115,7 +115,7 @@ pub(super) fn hops(outlet: &Outlet, addresses: [&[Span]; 2]) -> Result<Hops> {
 pub(super) fn to_come(left: u64, silent: u64, pass: u64, retries: u32) -> u64 {
     // Who has answered is passed over in later ones.
     let now = if pass > 0 { left.min(silent) } else { left };
-    now + u64::from(retries).saturating_sub(pass) * silent
+    now.saturating_add(u64::from(retries).saturating_sub(pass).saturating_mul(silent))
 }
 
 /// Below this rate rings that cost no core keep up, in thousandths of frames a second.

@@ -49,6 +49,14 @@ impl Place {
         }
     }
 
+    /// What is asked of the system when a line is written.
+    pub(super) fn asked(&self) -> String {
+        match &self.lines {
+            Some(path) => format!("write {}", path.display()),
+            None => "write standard output".into(),
+        }
+    }
+
     /// Refuses to lose rows that are there already, and to go on without those that were.
     ///
     /// # Errors

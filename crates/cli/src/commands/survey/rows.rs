@@ -56,9 +56,7 @@ impl<F: Field> Rows<F> {
                 file.set_len(length).with_context(asked)?;
                 Box::new(file)
             }
-            Some(path) => {
-                Box::new(File::create(path).with_context(|| format!("write {}", path.display()))?)
-            }
+            Some(path) => Box::new(File::create(path).with_context(|| place.asked())?),
         };
         let out = BufWriter::with_capacity(BUFFER, out);
         let fields = fields.to_vec();
@@ -86,7 +84,7 @@ impl<F: Field> Rows<F> {
     }
 
     fn write(&mut self) -> Result<()> {
-        self.out.write_all(self.line.as_bytes()).context("write what was found")
+        self.out.write_all(self.line.as_bytes()).with_context(|| self.place.asked())
     }
 
     /// Makes everything visible.
@@ -94,7 +92,7 @@ impl<F: Field> Rows<F> {
     /// # Errors
     /// As [`add`](Self::add).
     pub(in super::super) fn flush(&mut self) -> Result<()> {
-        self.out.flush().context("write what was found")
+        self.out.flush().with_context(|| self.place.asked())
     }
 
     /// Writes what is left to be written, makes the file of it that is wanted, and notes in the journal whether all was done: only once
