@@ -169,7 +169,7 @@ impl Inner {
         }
     }
 
-    fn is_live(&self) -> bool {
+    pub(crate) fn is_live(&self) -> bool {
         matches!(self.kind, Kind::Live(_))
     }
 

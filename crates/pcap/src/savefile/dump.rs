@@ -1,7 +1,9 @@
 //! Savefiles to write. A `pcap_dumper_t *` is the stream itself, which old programs rely on.
 
+use std::collections::BTreeSet;
 use std::ffi::{CStr, c_char, c_int, c_long};
 use std::ptr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use libc::FILE;
 use linerate::base::LinkType;
@@ -101,12 +103,30 @@ fn resume(inner: &Inner, name: Option<&str>) -> Result<*mut FILE, String> {
     Ok(open)
 }
 
+/// Streams to which packets go as they are captured, by their addresses; of those that a program closes by itself until
+/// another stream has the address.
+static CAPTURES: Mutex<BTreeSet<usize>> = Mutex::new(BTreeSet::new());
+
+fn captures() -> MutexGuard<'static, BTreeSet<usize>> {
+    CAPTURES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Gives the stream, or null, and the handle the reason.
 fn answer(inner: &mut Inner, opened: Result<*mut FILE, String>) -> *mut FILE {
-    opened.unwrap_or_else(|text| {
-        inner.fail(&text);
-        ptr::null_mut()
-    })
+    match opened {
+        Ok(file) => {
+            if inner.is_live() {
+                captures().insert(file.addr());
+            } else {
+                captures().remove(&file.addr());
+            }
+            file
+        }
+        Err(text) => {
+            inner.fail(&text);
+            ptr::null_mut()
+        }
+    }
 }
 
 /// A packet's record header; seconds are those of a savefile, until 2106.
@@ -153,7 +173,11 @@ entry! {
         }
         let (record, data) = (record(packet), pointer::values(data, packet.caplen as usize));
         if !stream::put(file, &record, data) {
-            uncancelled(|| write(file, &record) && write(file, data));
+            uncancelled(|| {
+                if write(file, &record) && write(file, data) && captures().contains(&file.addr()) {
+                    stream::hurry(file);
+                }
+            });
         }
     }
 
@@ -181,6 +205,7 @@ entry! {
     /// Closes a savefile that was written.
     fn pcap_dump_close(file: *mut Dumper) -> (), () => {
         if !file.is_null() {
+            captures().remove(&file.addr());
             libc::fclose(file);
         }
     }

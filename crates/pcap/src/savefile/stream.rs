@@ -1,15 +1,12 @@
 //! C's streams.
 
 use std::cell::RefCell;
-use std::ffi::{CString, c_char, c_int};
+use std::ffi::{CStr, CString, c_char, c_int};
 use std::io::{self, Read};
 use std::ptr;
 use std::rc::Rc;
 
 use libc::FILE;
-
-/// Bytes of buffer for streams that we open.
-const BUFFER: usize = 256 << 10;
 
 unsafe extern "C" {
     static stdin: *mut FILE;
@@ -28,6 +25,14 @@ struct Head {
     write_base: *const c_char,
     write_at: *mut u8,
     write_end: *mut u8,
+    buffer: *const u8,
+    buffer_end: *const u8,
+}
+
+impl Head {
+    fn buffer_size(&self) -> i64 {
+        self.buffer_end.addr().saturating_sub(self.buffer.addr()) as i64
+    }
 }
 
 /// In its flags: something could not be read or written (`_IO_ERR_SEEN`).
@@ -45,20 +50,42 @@ pub(crate) fn standard_output() -> *mut FILE {
     unsafe { stdout }
 }
 
-/// Opens the file called `name`, with a large buffer.
+/// Opens the file called `name`.
 ///
 /// # Errors
 /// When the system does not, in its words after the name.
-pub(crate) fn open(name: &str, mode: &std::ffi::CStr) -> Result<*mut FILE, String> {
+pub(crate) fn open(name: &str, mode: &CStr) -> Result<*mut FILE, String> {
     let path = CString::new(name).map_err(|e| format!("{name:?}: {e}"))?;
     // SAFETY: both are C strings.
     let file = unsafe { libc::fopen(path.as_ptr(), mode.as_ptr()) };
-    if file.is_null() {
-        return Err(format!("{name}: {}", last_error()));
+    if file.is_null() { Err(format!("{name}: {}", last_error())) } else { Ok(file) }
+}
+
+/// Bytes of a file that the disk is told to begin with at a time, and how far behind them the page cache is left alone.
+const STEP: i64 = 256 << 10;
+const CACHED: i64 = 32 << 20;
+
+/// After a stream has written to its file: has the disk begin with that, and what it has written long ago leave the page cache.
+/// Who writes more than the kernel has fresh pages for, or hands to the disk by itself, would have to wait.
+///
+/// # Safety
+/// The stream is open.
+pub(crate) unsafe fn hurry(file: *mut FILE) {
+    // SAFETY: every stream of glibc begins so.
+    let buffer = unsafe { (*file.cast::<Head>()).buffer_size() };
+    // SAFETY: the stream is open; what these are told of is a file, or they refuse.
+    unsafe {
+        let fd = libc::fileno(file);
+        let at = libc::lseek(fd, 0, libc::SEEK_CUR);
+        let begin = at - at % STEP - STEP;
+        if begin < 0 || at % STEP >= buffer {
+            return;
+        }
+        libc::sync_file_range(fd, begin, STEP, libc::SYNC_FILE_RANGE_WRITE);
+        if begin >= CACHED {
+            libc::posix_fadvise(fd, begin - CACHED, STEP, libc::POSIX_FADV_DONTNEED);
+        }
     }
-    // SAFETY: the stream was opened and not used yet; it takes memory of its own. Refused, it keeps a smaller buffer.
-    unsafe { libc::setvbuf(file, ptr::null_mut(), libc::_IOFBF, BUFFER) };
-    Ok(file)
 }
 
 /// What the system answered last, in its words.
@@ -173,5 +200,41 @@ impl Read for Feed {
         read += unsafe { libc::fread(rest.as_mut_ptr().cast(), 1, more, self.file) };
         self.keep(&buffer[..read]);
         Ok(read)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_leaves_the_page_cache_is_what_was_written() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("f");
+        let file = open(path.to_str().expect("UTF-8"), c"wb").expect("opened");
+        let mut expected = Vec::new();
+        let (mut data, mut count, mut had_room) = ([0; 100], 0, 0);
+        while (expected.len() as i64) < CACHED + 8 * STEP {
+            let (number, length) = (expected.len() as u64, count % 100);
+            data.fill(number as u8);
+            let pieces = [&number.to_ne_bytes()[..], &data[..length]];
+            // SAFETY: the stream is open, and the pieces are as long as they are.
+            unsafe {
+                if put(file, pieces[0], pieces[1]) {
+                    had_room += 1;
+                } else {
+                    for piece in pieces {
+                        libc::fwrite(piece.as_ptr().cast(), 1, piece.len(), file);
+                    }
+                    hurry(file);
+                }
+            }
+            pieces.iter().for_each(|piece| expected.extend_from_slice(piece));
+            count += 1;
+        }
+        // SAFETY: the stream is open.
+        unsafe { libc::fclose(file) };
+        assert!(std::fs::read(path).expect("read") == expected);
+        assert!(had_room * 10 > count * 9, "{had_room} of {count} had room in the buffer");
     }
 }
