@@ -73,6 +73,7 @@ pub(super) fn run(args: &DnsArgs) -> Result<Outcome> {
         tempo: Tempo::new(args.way.rate)?,
         questions,
         is_read: false,
+        asked: 0,
         first: journal.position,
         known: known.into_iter().collect(),
         book: Book {
@@ -131,6 +132,8 @@ struct Round {
     questions: Questions,
     /// There are no more of them.
     is_read: bool,
+    /// Those that were put to somebody.
+    asked: u64,
     /// Those with lower numbers were done before.
     first: u64,
     /// Questions that the output has already.
@@ -222,7 +225,10 @@ impl Round {
                     };
                     match is_known {
                         true => self.book.ledger.finish(number),
-                        false => self.whom.ask(&mut self.asker, question, number, now),
+                        false => {
+                            self.asked += 1;
+                            self.whom.ask(&mut self.asker, question, number, now);
+                        }
                     }
                 }
             }
@@ -292,7 +298,8 @@ impl Round {
             return;
         }
         let (counters, done) = (self.asker.counters(), self.book.done);
-        let left = self.questions.left();
+        let under_way = self.asked.saturating_sub(done);
+        let left = self.questions.left().map(|left| left + under_way);
         self.line.show(counters.sent, |rate, elapsed| {
             let begin = packets(counters.sent, rate, elapsed).replace("packets", "queries");
             let share = 100.0 * counters.answers as f64 / counters.sent.max(1) as f64;
