@@ -158,5 +158,6 @@ Examples:
 An answer counts only if it is from the server that was asked, to the port that asked, with the
 query's number and question: number and port are made by a secret, and nobody else can guess them.
 Answers that do not fit a datagram are asked for again over TCP. Without --own queries are from
---source-ports of the host's address, which the host does not get meanwhile. At most 10,000 queries a second are sent, 1,000 to each server, unless rates are named. Ask only servers that you may,
-tell who you are (--contact), and heed those who ask to be left out.";
+--source-ports of the host's address, which the host does not get meanwhile. At most 10,000 queries
+a second are sent, 1,000 to each server, unless rates are named. Ask only servers that you may, tell
+who you are (--contact), and heed those who ask to be left out.";
