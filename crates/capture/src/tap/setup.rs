@@ -195,8 +195,9 @@ impl<'a> Setup<'a> {
             if owned.contains(address.ip)? {
                 let asked = format!("own addresses on {}", self.device.name);
                 let answered = format!("{} is the host's own there", address.ip);
-                return Err(Error::new(ErrorKind::Invalid, asked, answered)
-                    .advise("--force takes it from the host all the same"));
+                let advice = "own one that nobody has; \
+                              `linerate capture --force` takes it from the host all the same";
+                return Err(Error::new(ErrorKind::Invalid, asked, answered).advise(advice));
             }
         }
         Ok(())
