@@ -122,7 +122,6 @@ impl<N: Copy> Question<N> {
     }
 
     /// Whether it is about this number.
-    #[cfg(target_arch = "x86_64")]
     pub(super) fn reads(&self, number: N) -> bool
     where
         N: PartialEq,
