@@ -1,5 +1,6 @@
 //! Raw IP packets, on a route through a wire and on one that ends nowhere.
 
+use std::fs;
 use std::io::IoSlice;
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -26,6 +27,8 @@ fn packets_follow_the_routes_by_the_host_of_their_destinations() {
         netlink::add_route(a.interface_index(), network(64), 10, gateway).unwrap();
         netlink::create_ifb(ifb).unwrap();
         let index = interface::index(ifb).unwrap();
+        // The host would greet its neighbours there by packets of its own.
+        fs::write(format!("/proc/sys/net/ipv6/conf/{ifb}/disable_ipv6"), "1").unwrap();
         netlink::set_link_up(index, true).unwrap();
         netlink::add_route(index, network(128), 10, None).unwrap();
         let before = interface::by_name(ifb).unwrap().counters.received;
